@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from eval.studies.attention.config import AttendConfig
+from eval.studies.attention.task import AttendConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
 
 HELP = (
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table and the places of the files."""
     from rich.console import Console
 
-    from eval.report.page.attention import attention_table
+    from eval.report.page.render import attention_table
     from eval.studies.attention.run import attend
 
     results, written = attend(config_from_args(AttendConfig, args))

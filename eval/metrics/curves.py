@@ -1,15 +1,44 @@
-"""Curves: the flat list of records in `results.json`, from which every chart is drawn."""
+"""Curves: the flat list of records in `results.json`, from which every chart is drawn.
+
+Events: the same after the user jumped topics, quoted text or asked to drop the instruction. The
+dialogue's own replies were written without the instruction: adherence to "use no digits" is near
+100 % for a model that never read it, so compare adherence and false triggers with their rate.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from eval.metrics import per_reply
 from eval.metrics.outcomes import ALL as ALL
-from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
+from eval.metrics.outcomes import (
+    Outcome,
+    Rate,
+    Rows,
+    adherence,
+    adherence_loose,
+    adherence_since_switch,
+    by_case,
+    false_trigger,
+    leakage,
+    probe_leakage,
+    probe_recall,
+    probe_score,
+    rate_of,
+    repetition,
+    score,
+    survival,
+    task_completion,
+)
+from eval.records.case import Case
+from eval.records.events import TOPIC_JUMP
 from eval.records.samples import Sample
+from eval.scoring.verdict import verdicts_of_turn
+from gatt.data.catalog.switch_leakage import leak_status
+from gatt.data.instruction import Entry
+from gatt.data.switches import SWITCH_KINDS
 from gatt.errors import DataError
 
 Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
@@ -18,21 +47,21 @@ Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
 METRICS: Mapping[str, Metric] = {
     metric.__name__: metric
     for metric in (
-        per_reply.adherence,
-        per_reply.adherence_loose,
-        per_reply.survival,
-        per_reply.probe_recall,
-        per_reply.task_completion,
-        per_reply.repetition,
-        per_reply.false_trigger,
-        per_reply.adherence_since_switch,
-        per_reply.leakage,
-        per_reply.probe_leakage,
+        adherence,
+        adherence_loose,
+        survival,
+        probe_recall,
+        task_completion,
+        repetition,
+        false_trigger,
+        adherence_since_switch,
+        leakage,
+        probe_leakage,
     )
 }
 """Name -> function. A new metric is one function, one line here, one test."""
 
-GRADED: Mapping[str, Metric] = {"score": per_reply.score, "probe_score": per_reply.probe_score}
+GRADED: Mapping[str, Metric] = {"score": score, "probe_score": probe_score}
 """Metrics whose rate is a mean of scores: curves of their own, without comparisons and summaries."""
 
 VACUOUS: Mapping[str, str] = {
@@ -113,3 +142,123 @@ def curves(samples: Iterable[Sample], metrics: Mapping[str, Metric] = METRICS) -
         for split, family, part in Rows.of(measure(members)).slices()
         for turn, at_turn in part.by_turn()
     ]
+
+
+TURNS_SINCE = (0, 1, 2, 4, 8)
+"""Where the ranges of turns since the event begin: 0, 1, 2 and 3, 4 to 7, 8 and more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventPoint(Rate):
+    """One rate of an arm's ordinary replies at, or some turns after, an event.
+
+    A reply passes if it does what is expected: keep the instruction, or leave it alone once the user
+    has released the model from it.
+    """
+
+    arm: str
+    history: str
+    split: str
+    family: str
+    event: str
+    """What the user did, such as `topic_jump`."""
+    turns_since: int
+    """First of the range of turns since the event; 0 is the reply to the event itself."""
+    turns_until: int | None
+    """Last of the range, None for the open one."""
+    num_released: int
+    """Replies from which leaving the instruction alone was expected, undecided ones included."""
+
+
+def events(samples: Iterable[Sample]) -> list[EventPoint]:
+    """Return the rates of every event, over all turns at which it came.
+
+    A reply counts for the last event of its case up to its turn; turns before the first event count for
+    none. A topic jump after a change of the instruction is not counted as an event: what is cancelled
+    must stay cancelled under any topic.
+    """
+    found = []
+    for (arm, history), members in by_arm(samples).items():
+        groups: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
+        for event, since, sample in _since_events(members):
+            groups[event, since].append(Outcome(sample, sample.status))
+        for (event, since), outcomes in sorted(groups.items()):
+            after = [t for t in TURNS_SINCE if t > since]
+            released = Counter(
+                (split, family)
+                for sample in (o.sample for o in outcomes if o.sample.expected == "released")
+                for split in (ALL, sample.split)
+                for family in (ALL, sample.family)
+            )
+            found += [
+                EventPoint(
+                    arm=arm,
+                    history=history,
+                    split=split,
+                    family=family,
+                    event=event,
+                    turns_since=since,
+                    turns_until=after[0] - 1 if after else None,
+                    num_released=released[split, family],
+                    **vars(rate_of(rows)),
+                )
+                for split, family, rows in Rows.of(outcomes).slices()
+            ]
+    return found
+
+
+def _since_events(samples: Iterable[Sample]) -> Iterator[tuple[str, int, Sample]]:
+    """Yield event, start of the range of turns since it, and sample."""
+    for case in by_case(s for s in samples if s.kind == "turn" and s.instruction is not None):
+        event, at = None, 0
+        for sample in case:
+            is_late_jump = event in SWITCH_KINDS and sample.event == TOPIC_JUMP
+            if sample.event is not None and not is_late_jump:
+                event, at = sample.event, sample.turn
+            if event is not None:
+                since = TURNS_SINCE[bisect_right(TURNS_SINCE, sample.turn - at) - 1]
+                yield event, since, sample
+
+
+def vacuous_curves(
+    samples: Iterable[Sample], pool: Sequence[Entry], cases: Iterable[Case] = ()
+) -> list[CurvePoint]:
+    """Return the rates of the own replies in place of the arms', as `curves` does.
+
+    They are the same for all arms and histories. There is one record for each history, so that it can
+    be compared with those of the arms. A turn without an own reply is not counted.
+
+    Args:
+        samples: of all arms; those of one case and turn count once.
+        pool: the entries that count for false triggers.
+        cases: those that say what a change of the instruction has ended, for leakage.
+    """
+    changed = {
+        (case.dialogue.id, case.instruction.id, case.twin): case
+        for case in cases
+        if case.instruction and case.switches
+    }
+    own: dict[tuple[str | int, ...], Sample] = {}
+    for sample in samples:
+        if sample.kind == "turn" and sample.reference is not None:
+            own.setdefault((sample.history, *sample.case, sample.turn), sample)
+    judged = []
+    for sample in own.values():
+        reply = sample.reference or ""
+        status, verdicts = verdicts_of_turn(reply, sample.instruction, pool)
+        case = changed.get(sample.case)
+        judged.append(
+            replace(
+                sample,
+                arm=OWN_REPLIES,
+                reply=reply,
+                finish="stop",
+                status=status,
+                verdicts=verdicts,
+                loose=None,
+                completion=None,
+                judge=None,
+                leak=leak_status(case.ended_rules(sample.turn), reply) if case else None,
+            )
+        )
+    return curves(judged, {name: METRICS[metric] for metric, name in VACUOUS.items()})

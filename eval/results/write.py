@@ -15,9 +15,7 @@ from eval.cases.false_triggers import Triggers
 from eval.cases.unmeasured import Unmeasured
 from eval.config import EvalConfig
 from eval.metrics.agreement import Agreement, agreement
-from eval.metrics.curves import GRADED, METRICS, curves
-from eval.metrics.events import events
-from eval.metrics.own_replies import vacuous_curves
+from eval.metrics.curves import GRADED, METRICS, curves, events, vacuous_curves
 from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
 from eval.records.file_names import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE

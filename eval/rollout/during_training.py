@@ -16,7 +16,7 @@ from eval.cases.build import load_inputs
 from eval.cases.switches import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig
-from eval.metrics.per_reply import adherence
+from eval.metrics.outcomes import adherence
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement

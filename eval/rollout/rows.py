@@ -16,7 +16,7 @@ from typing import Any
 
 from eval.cases.asked_turns import judged_turns, last_turn
 from eval.config import EvalConfig
-from eval.metrics.per_reply import folded
+from eval.metrics.outcomes import folded
 from eval.records.case import Case, Reply
 from eval.records.samples import History, Sample
 from eval.scoring.verdict import judge

@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from eval.metrics.statistics.wilson import wilson_interval
+from eval.metrics.intervals import wilson_interval
 from eval.records.file_names import samples_of_run
 from eval.records.samples import Sample, read_samples
 from gatt.errors import ConfigError, DataError, GattError

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from eval.records.samples import Sample
-from eval.report.data.headline import Headline
-from eval.report.data.selection import Curves, arm_name
+from eval.report.data.selection import Curves, Headline, arm_name
 from gatt.verifiers.base import Verdict
 
 CHUNK_BYTES = 100_000

@@ -2,19 +2,191 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eval.metrics.curves import ALL
-from eval.report.data.selection import HISTORY_NAMES, Curves, few_turns, percent
-from eval.report.tables.comparisons import (
-    difference_tables,
-    event_tables,
-    summary_tables,
-    trust_tables,
+from eval.report.data.selection import (
+    HISTORY_NAMES,
+    Curves,
+    bounds,
+    few_turns,
+    metric_name,
+    percent,
+    rank,
+    signed,
+    turn_name,
 )
-from eval.report.tables.rates import turn_tables
-from eval.report.tables.table import EMPTY, Cell, Table, arm_cell, rate_cell, row
+from eval.report.tables.rates import EMPTY, Cell, Table, arm_cell, rate_cell, row, turn_tables
+
+Record = Mapping[str, Any]
+"""One of a list of `results.json`."""
+
+MOST_DIFFERENCE_TURNS = 4
+"""Turns that a pair of arms is compared at; all are in `results.json`."""
+SUMMARY_NAMES: Mapping[str, str] = {
+    "half_life": "half-life",
+    "area": "area under the curve",
+    "recovery": "recovery after a miss",
+}
+
+
+def difference_tables(
+    curves: Curves, differences: Sequence[Record], turn: int | None
+) -> list[Table]:
+    """Return the paired differences of each metric: over all turns, and at a few of them.
+
+    Args:
+        curves: of the run.
+        differences: of its results, in shares of 1.
+        turn: of the headline, which is among the few.
+    """
+    tables = []
+    records = _without_twins(differences)
+    heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "p, adjusted",
+             "could see", "dialogues")  # fmt: skip
+    for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in records))):
+        found = [d for d in records if d["metric"] == metric]
+        known = sorted({d["turn"] for d in found if d["turn"] is not None})
+        turns = {None, *few_turns(known, MOST_DIFFERENCE_TURNS, turn)}
+        shown = [d for d in found if d["turn"] in turns]
+        shown.sort(key=lambda d: (_curve_order(d, curves), -1 if d["turn"] is None else d["turn"]))
+        if shown:
+            rows = tuple(_difference(d, curves) for d in shown)
+            title = f"Paired differences of {metric_name(metric).lower()}"
+            tables.append(Table(title, heads, rows, num_texts=3))
+    return tables
+
+
+def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
+    at, share = record["turn"], record["detectable"]
+    return row(
+        arm_cell(record["arm"]),
+        arm_cell(record["baseline"]),
+        curves.where(record["history"], record["split"]),
+        "all" if at is None else turn_name(record["metric"], at).removeprefix("turn "),
+        signed(record["difference"], sign="+"),
+        bounds(record["low"], record["high"], sign="+"),
+        _p_text(record["p_value"]),
+        _p_text(record["p_adjusted"]),
+        "–" if share is None else f"±{100 * share:.0f}",
+        record["num_dialogues"],
+    )
+
+
+def _p_text(p_value: float) -> str:
+    """Return a p-value as papers print it."""
+    if p_value < 0.001:
+        return "<0.001"
+    return f"{p_value:.2f}" if p_value >= 0.1 else f"{p_value:.3f}"
+
+
+def _without_twins(records: Sequence[Record]) -> list[Record]:
+    """Return the records without the totals of curves with a single split, which repeat that split."""
+    splits: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for record in records:
+        splits[_curve(record)].add(record["split"])
+    return [r for r in records if r["split"] != ALL or len(splits[_curve(r)]) != 2]
+
+
+def _curve(record: Record) -> tuple[str, ...]:
+    return tuple(record.get(key, "") for key in ("metric", "history", "arm", "baseline"))
+
+
+def _curve_order(record: Record, curves: Curves) -> list[int]:
+    splits = tuple(dict.fromkeys((curves.main_split, ALL, *curves.splits)))
+    orders = (curves.metrics, curves.histories, splits, curves.arms, curves.arms)
+    metric, history, *arms = _curve(record)
+    values = (metric, history, record["split"], *arms)
+    return [rank(value, order) for value, order in zip(values, orders, strict=True)]
+
+
+def summary_tables(curves: Curves, summaries: Sequence[Record]) -> list[Table]:
+    """Return each curve over all families in one number, a row a curve; no table without summaries."""
+    groups: dict[tuple[str, ...], dict[str, Cell]] = defaultdict(dict)
+    totals = [r for r in _without_twins(summaries) if r["family"] == ALL]
+    for r in sorted(totals, key=lambda r: _curve_order(r, curves)):
+        curve = (r["metric"], r["history"], r["split"], r["arm"])
+        groups[curve][r["name"]] = _summary(r, curves)
+    rows = tuple(
+        row(metric_name(metric), curves.where(history, split), arm_cell(arm),
+            *(cells.get(name, EMPTY) for name in SUMMARY_NAMES))
+        for (metric, history, split, arm), cells in groups.items()
+    )  # fmt: skip
+    heads = ("metric", "instructions", "arm", *SUMMARY_NAMES.values())
+    title = "Curves in one number, with 95 % interval"
+    return [Table(title, heads, rows, num_texts=3)] if rows else []
+
+
+def _summary(record: Record, curves: Curves) -> Cell:
+    value, low, high = record["value"], record["low"], record["high"]
+    if record["name"] != "half_life":
+        return Cell(percent(value) + ("" if value is None else " %"), bounds(low, high))
+    fields = {key: record[key] for key in ("arm", "metric", "history", "split", "family")}
+    last = max((p.turn for p in curves.find(**fields) if p.rate is not None), default=None)
+    never = f">{last}" if last else "never"
+    interval = ""
+    if low is not None or high is not None:
+        interval = "[" + ", ".join(never if b is None else f"{b:g}" for b in (low, high)) + "]"
+    if value is not None:
+        return Cell(f"turn {value:g}", interval)
+    return Cell(never if last or low is not None else "–", interval)
+
+
+def event_tables(curves: Curves, events: Sequence[Record]) -> list[Table]:
+    """Return the rates at the turn of an event and after it, no table without events."""
+    wanted = (curves.main_history, ALL, ALL)
+    cells: dict[tuple[str, str], dict[int, Cell]] = defaultdict(dict)
+    for e in events:
+        if (e["history"], e["split"], e["family"]) == wanted:
+            rate = Cell(percent(e["rate"]), bounds(e["low"], e["high"]))
+            cells[e["event"], e["arm"]][e["turns_since"]] = rate
+    since = sorted({number for found in cells.values() for number in found})
+    rows = tuple(
+        row(event.replace("_", " ").capitalize(), arm_cell(arm),
+            *(found.get(number, EMPTY) for number in since))
+        for (event, arm), found in cells.items()
+    )  # fmt: skip
+    heads = ("event", "arm", *(f"{number} later" if number else "at it" for number in since))
+    return [Table("Adherence after an event", heads, rows, "per cent", 2)] if rows else []
+
+
+def trust_tables(
+    agreement: Sequence[Record], limits: Sequence[Record], coverage: Sequence[Record]
+) -> list[Table]:
+    """Return what limits the rates: judge and rules, the context limit, uncovered constraints."""
+    judged = tuple(
+        row(arm_cell(r["arm"]), metric_name(r["metric"]), r["num_both"], r["num_missing"],
+            f"{percent(r['agreement'])} %", _kappa(r), r["both_pass"], r["both_fail"],
+            r["only_rules"], r["only_judge"])
+        for r in agreement
+    )  # fmt: skip
+    heads = ("arm", "metric", "judged by both", "no verdict", "agreement", "kappa", "both pass",
+             "both fail", "rules alone pass", "judge alone passes")  # fmt: skip
+    cut = tuple(
+        row(arm_cell(r["arm"]), r["history"], r["num_cases"], r["num_cases_cut"],
+            r["first_turn"] or "", r["num_replies_without"])
+        for r in limits
+    )  # fmt: skip
+    of_limits = ("arm", "history", "cases", "reached the limit", "first at turn", "replies missing")
+    totals: Counter[str] = Counter()
+    for record in coverage:
+        totals[record["by"]] += record["num"]
+    shares = tuple(row(by, num, f"{percent(num / totals.total())} %") for by, num in totals.items())
+    found = [
+        Table("Judge model against rules", heads, judged, num_texts=2),
+        Table("Context limit", of_limits, cut, num_texts=2),
+        Table("Who judges the imported constraints", ("judged by", "constraints", "share"), shares),
+    ]
+    return [table for table in found if table.rows]
+
+
+def _kappa(record: Record) -> Cell:
+    kappa, low, high = (record[key] for key in ("kappa", "kappa_low", "kappa_high"))
+    interval = "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
+    return Cell("–" if kappa is None else f"{kappa:.2f}", interval)
+
 
 KINDS_LEAD = (
     "Seen: instructions of the training data. Unseen value: another value of a family that was trained. "

@@ -8,11 +8,9 @@ from typing import Any, Final
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eval.report.data.headline import headline
-from eval.report.data.selection import NO_BREAK, Curves, few_turns, metric_name
-from eval.report.tables.rates import legend, main_tables
+from eval.report.data.selection import NO_BREAK, Curves, few_turns, headline, metric_name
+from eval.report.tables.rates import Table, legend, main_tables
 from eval.report.tables.sections import SOURCE, table_sections
-from eval.report.tables.table import Table
 
 ARM_WIDTH: Final = 20
 COLUMN_WIDTH: Final = 15

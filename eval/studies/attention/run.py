@@ -17,11 +17,10 @@ from eval.report.data.runs import ATTENTION_FILE, ATTENTION_SCHEMA, read_runs, s
 from eval.report.page.render import render_attention, render_report
 from eval.results.provenance import head
 from eval.scoring.verdict import judge
-from eval.studies.attention.config import AttendConfig
 from eval.studies.attention.layout import Layout, lay_out
 from eval.studies.attention.measure import hidden_replies, measure
 from eval.studies.attention.statistics import Looked, curves, falls, maps
-from eval.studies.attention.task import HISTORY, Task, read_task
+from eval.studies.attention.task import HISTORY, AttendConfig, Task, read_task
 from gatt.comb.model_support import why_not_packable
 from gatt.config.load import config_dict
 from gatt.errors import DataError, ModelError, StoreError

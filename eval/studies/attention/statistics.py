@@ -11,8 +11,7 @@ import numpy as np
 from scipy import stats
 
 from eval.config import BASE
-from eval.metrics.statistics.clustered import Ways
-from eval.metrics.statistics.paired_interval import paired_interval
+from eval.metrics.intervals import Ways, paired_interval
 from eval.records.case import Case
 from eval.studies.attention.layout import Bin
 from eval.studies.attention.measure import INTACT, TurnAttention

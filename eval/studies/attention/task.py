@@ -1,10 +1,11 @@
-"""The cases of an evaluation whose instruction holds to the end, and both arms' replies to them."""
+"""Configuration of `gatt attend`, and the cases and replies of the evaluation that it measures."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from eval.cases.build import load_inputs
@@ -12,10 +13,46 @@ from eval.config import BASE, EvalConfig
 from eval.records.case import Case
 from eval.records.file_names import samples_of_run
 from eval.records.samples import History, Sample, read_samples
-from eval.studies.attention.config import AttendConfig
 from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError
 from gatt.generation.config import make_engine
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttendConfig:
+    """Which replies of an evaluation are measured.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    results: Path
+    """output_dir of `gatt eval`: its model, adapter, cases, and replies with the history `reference`."""
+    arm: str = "gatt"
+    """The adapter's arm that is compared with the base model; the only adapter needs no name."""
+    turns: tuple[int, ...] = ()
+    """Turns whose replies are measured; empty takes all judged ones."""
+    num_dialogues: int = 16
+    """Most cases, on as many dialogues as there are, and of all families and splits about as often."""
+    output_dir: Path | None = None
+    """Folder of `attention.json` and `attention.html`; null is that of `results`, whose report then gets a
+    section on attention."""
+    overwrite: bool = False
+    """Whether an existing `attention.json` may be replaced."""
+    chart: Path | None = None
+    """Pictures too: the map as FILE (.png, .svg or .pdf), and the turns beside it as FILE-turns."""
+
+    def __post_init__(self) -> None:
+        if self.num_dialogues < 1 or any(turn < 1 for turn in self.turns):
+            raise ConfigError(
+                f"num_dialogues is {self.num_dialogues}, turns is {list(self.turns)}: expected numbers from 1"
+            )
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the results."""
+        return self.output_dir or self.results
+
 
 HISTORY: Final[History] = "reference"
 """The history that both arms read: the dialogue's own replies."""

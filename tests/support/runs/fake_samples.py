@@ -9,8 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from eval.metrics.curves import curves
-from eval.metrics.own_replies import vacuous_curves
+from eval.metrics.curves import curves, vacuous_curves
 from eval.metrics.paired import differences
 from eval.records.samples import Sample
 from gatt.data.instruction import Instruction, Probe

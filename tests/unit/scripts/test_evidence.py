@@ -12,7 +12,7 @@ from typing import Any
 
 from data_synth.config import SynthConfig
 from eval.config import EvalConfig
-from eval.studies.attention.config import AttendConfig
+from eval.studies.attention.task import AttendConfig
 from eval.studies.perplexity import PerplexityConfig
 from gatt.config.load import load_config
 from gatt.train.config import TrainConfig

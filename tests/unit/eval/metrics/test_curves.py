@@ -1,3 +1,5 @@
+"""Curves over turns, events, and the rates of the own replies."""
+
 from __future__ import annotations
 
 import json
@@ -7,10 +9,13 @@ from typing import Any
 import pytest
 
 from eval.config import TAKEN
-from eval.metrics.curves import OWN_REPLIES, CurvePoint, curves
+from eval.metrics.curves import OWN_REPLIES, CurvePoint, EventPoint, curves, events, vacuous_curves
+from eval.metrics.intervals import wilson_interval
 from eval.metrics.outcomes import ALL
-from eval.metrics.statistics.wilson import wilson_interval
+from eval.records.samples import Sample
+from gatt.data.instruction import Entry
 from gatt.errors import DataError
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.fake_samples import instruction, sample
 
 FIGURE = {
@@ -69,3 +74,99 @@ def test_a_broken_record_is_refused(raw: Any, found: str) -> None:
 
 def test_no_adapter_may_be_called_what_reports_call_something_else() -> None:
     assert set(TAKEN) == {OWN_REPLIES, ALL}
+
+
+def case(letters: str, *, dialogue: str = "d1", **changes: Any) -> list[Sample]:
+    """Turns from 1 on: p(ass) or f(ail)."""
+    words = {"p": "pass", "f": "fail"}
+    return [
+        sample(dialogue=dialogue, turn=turn, status=words[letter], **changes)
+        for turn, letter in enumerate(letters, start=1)
+    ]
+
+
+def at(samples: list[Sample], turn: int, event: str) -> list[Sample]:
+    """The same with an event at a turn."""
+    return [
+        sample(**{**{k: getattr(s, k) for k in s.__slots__}, "event": event})
+        if s.turn == turn
+        else s
+        for s in samples
+    ]
+
+
+def found(samples: list[Sample], **wanted: Any) -> dict[tuple[str, int], EventPoint]:
+    wanted = {"split": "all", "family": "all"} | wanted
+    return {
+        (p.event, p.turns_since): p
+        for p in events(samples)
+        if all(getattr(p, k) == v for k, v in wanted.items())
+    }
+
+
+def test_rates_follow_the_turns_since_the_event() -> None:
+    # Topic jump at turn 2 of ten: since 0 is turn 2, 1 is 3, 2 is 4 and 5, 4 is 6 to 9, 8 is 10.
+    points = found(at(case("ppfpfppffp"), 2, "topic_jump"))
+    assert {
+        since: (p.num_passed, p.num_decided, p.turns_until) for (_, since), p in points.items()
+    } == {0: (1, 1, 0), 1: (0, 1, 1), 2: (1, 2, 3), 4: (2, 4, 7), 8: (1, 1, None)}
+
+
+def test_the_last_event_counts_and_nothing_before_the_first() -> None:
+    made = at(at(case("fppf"), 2, "topic_jump"), 4, "asks_to_drop")
+    points = found(made)
+    assert {key: p.rate for key, p in points.items()} == {
+        ("topic_jump", 0): 1.0,
+        ("topic_jump", 1): 1.0,
+        ("asks_to_drop", 0): 0.0,
+    }
+
+
+def test_a_topic_jump_does_not_end_what_a_cancellation_began() -> None:
+    """Cancelled at turn 2, a seam at turn 4: turns 4 and 5 still show if it stays dead."""
+    made = at(at(case("pppff", expected="released"), 2, "cancel"), 4, "topic_jump")
+    points = found(made)
+    assert {since: (p.num_passed, p.num_decided) for (_, since), p in points.items()} == {
+        0: (1, 1), 1: (1, 1), 2: (0, 2),
+    }  # fmt: skip
+    assert {event for event, _ in points} == {"cancel"}
+
+
+def test_released_replies_count_by_what_was_expected_of_them() -> None:
+    made = at(case("p", expected="released"), 1, "asks_to_drop")
+    made += at(case("f", dialogue="d2"), 1, "asks_to_drop")
+    point = found(made)["asks_to_drop", 0]
+    assert (point.rate, point.num_dialogues, point.num_released) == (0.5, 2, 1)
+
+
+TEA = VerifierSpec("terms", {"any_of": ["tea"]})
+TEA_ENTRY = Entry("x.tea", "x", "tea", ("Say tea.",), "tea.", (TEA,))
+PLAIN = {"instruction": None, "split": "none", "family": "plain"}
+
+
+def totals(points: list[CurvePoint], **wanted: Any) -> list[CurvePoint]:
+    wanted = {"split": "all", "family": "all"} | wanted
+    return [p for p in points if all(getattr(p, k) == v for k, v in wanted.items())]
+
+
+def test_own_replies_are_judged_once_whatever_the_arms_said() -> None:
+    told = {"instruction": instruction("language", "French")}
+    made = [
+        sample(arm=arm, dialogue=d, status=status, reference=reference, **told)
+        for arm, status in (("base", "fail"), ("gatt", "pass"))
+        for d, reference in (("d1", "I know no French."), ("d2", "It was calm."), ("d3", None))
+    ]
+    (point,) = totals(vacuous_curves(made, ()))
+    assert (point.metric, point.arm) == ("vacuous_adherence", "dialogue")
+    assert (point.num_passed, point.num_decided, point.num_dialogues) == (1, 2, 2)
+
+
+def test_own_replies_of_plain_dialogues_are_false_triggers_where_they_follow_an_entry() -> None:
+    made = [
+        sample(**PLAIN, dialogue="d1", reference="We had tea.", status="fail"),
+        sample(**PLAIN, dialogue="d2", reference="It was calm.", status="pass"),
+    ]
+    points = totals(vacuous_curves(made, [TEA_ENTRY]), history="reference")
+    assert [(p.metric, p.num_passed, p.num_decided) for p in points] == [
+        ("vacuous_false_trigger", 1, 2)
+    ]

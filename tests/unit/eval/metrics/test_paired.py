@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.metrics.paired import Difference, differences
-from eval.metrics.statistics.clustered import Ways
-from eval.metrics.statistics.p_values import holm, sign_flip_p_value
-from eval.metrics.statistics.paired_interval import detectable
+from eval.metrics.intervals import Ways, detectable
+from eval.metrics.paired import Difference, differences, holm, sign_flip_p_value
 from eval.records.samples import Sample
 from tests.support.runs.fake_samples import instruction, sample
 

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
-from eval.metrics.per_reply import (
+from eval.metrics.outcomes import (
+    Outcome,
+    Rate,
+    Rows,
     adherence,
     adherence_loose,
     false_trigger,
     probe_recall,
+    rate_of,
     repetition,
     survival,
     task_completion,

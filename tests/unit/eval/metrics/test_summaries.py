@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from eval.metrics.area import area
 from eval.metrics.curves import CurvePoint, curves
-from eval.metrics.outcomes import Rows
-from eval.metrics.per_reply import adherence
-from eval.metrics.summaries import Summary, half_life, recovery, summaries
+from eval.metrics.outcomes import Rows, adherence
+from eval.metrics.summaries import Summary, area, half_life, recovery, summaries
 from eval.records.samples import Sample
 from tests.support.runs.fake_samples import fake_samples, sample
 

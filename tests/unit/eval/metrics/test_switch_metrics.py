@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eval.metrics.curves import curves
-from eval.metrics.events import events
-from eval.metrics.own_replies import vacuous_curves
+from eval.metrics.curves import curves, events, vacuous_curves
+from eval.metrics.outcomes import leakage
 from eval.metrics.paired import differences
-from eval.metrics.per_reply import leakage
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.report.data.selection import turn_name

@@ -1,8 +1,16 @@
-"""What is told beside the rates."""
+"""What is told beside the rates, and who made the replies of a folder."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from eval.config import EvalConfig
+from eval.results import provenance as calls_module
 from eval.results.notes import note_of_cuts, note_of_entries, note_of_unanswered
+from eval.results.provenance import AGAIN, FILE, add_call, note_of_calls, read_calls, run_head
+from gatt.errors import StoreError
 from tests.support.runs.judged import sample
 
 
@@ -32,3 +40,86 @@ def test_replies_that_no_server_gave_are_told() -> None:
     missing = [sample(arm="gatt", turn=t, reply="", finish="unanswered") for t in (3, 4)]
     [note] = note_of_unanswered([*given, *missing])
     assert note.startswith("Replies that the server did not give, try after try: gatt 2.")
+
+
+@pytest.fixture
+def config(tmp_path) -> EvalConfig:
+    adapters = {"gatt": tmp_path, "other": tmp_path}
+    return EvalConfig(output_dir=tmp_path / "run", adapters=adapters)
+
+
+def commit(monkeypatch, name: str) -> None:
+    found = calls_module.provenance() | {"commit": {"id": name, "is_clean": True}}
+    monkeypatch.setattr(calls_module, "provenance", lambda: dict(found))
+
+
+def test_calls_of_one_machine_and_commit_are_told_as_one(config, monkeypatch) -> None:
+    commit(monkeypatch, "aaaa")
+    add_call(config, ["base"])
+    add_call(config, ["gatt", "base"])
+    (call,) = read_calls(config.output_dir)
+    assert call["arms"] == ["base", "gatt"]
+    run = run_head(config)
+    assert run["commit"] == "aaaa"
+    assert "calls" not in run
+    assert "arms" not in run
+    assert note_of_calls(run) == []
+    assert "counted_at" not in run
+    # Only closed again, by newer code: the replies are the old ones.
+    commit(monkeypatch, "bbbb")
+    assert [run_head(config)[key] for key in ("commit", "counted_at")] == ["aaaa", "bbbb"]
+
+
+def test_an_arm_of_other_code_is_told_and_noted(config, monkeypatch) -> None:
+    commit(monkeypatch, "aaaa")
+    add_call(config, ["base"])
+    commit(monkeypatch, "bbbb")
+    add_call(config, ["gatt"])
+    run = run_head(config)
+    assert run["commit"] == "bbbb"
+    assert [(c["arms"], c["commit"]) for c in run["calls"]] == [
+        (["base"], "aaaa"), (["gatt"], "bbbb"),
+    ]  # fmt: skip
+    (note,) = note_of_calls(run)
+    assert note.startswith(
+        "The replies were made in 2 calls by other code or on other machines (base: "
+    )
+    # Of arms that are not asked for nothing is said.
+    alone = EvalConfig(output_dir=config.output_dir, arms=("base",))
+    assert run_head(alone)["commit"] == "aaaa"
+
+
+@pytest.mark.parametrize("text", ["{", '[{"commit": "a"}]', '[{"arms": 3}]'])
+def test_a_broken_file_is_one_line(config, text) -> None:
+    assert (read_calls(config.output_dir), run_head(config)["name"]) == ([], "run")
+    config.output_dir.mkdir()
+    (config.output_dir / FILE).write_text(text, encoding="utf-8")
+    with pytest.raises(StoreError, match=r"calls\.json: broken: expected a list of calls"):
+        read_calls(config.output_dir)
+
+
+def test_what_was_judged_again_keeps_who_made_it(config, monkeypatch) -> None:
+    commit(monkeypatch, "aaaa")
+    add_call(config, ["base"])
+    commit(monkeypatch, "bbbb")
+    add_call(config, ["gatt"])
+    commit(monkeypatch, "cccc")
+    new = replace(
+        config, output_dir=config.output_dir.with_name("new"), replies_from=config.output_dir
+    )
+    # Twice, as after an interruption; one arm after the other.
+    for arms in (["base"], ["base"], ["gatt"]):
+        add_call(new, arms)
+    # An arm that replies here, by the same code, is none of them.
+    add_call(replace(new, replies_from=None), ["other"])
+    told = [
+        (c["arms"], c["commit"], c.get(AGAIN, {}).get("commit")) for c in read_calls(new.output_dir)
+    ]
+    assert told == [
+        (["base"], "aaaa", "cccc"), (["gatt"], "bbbb", "cccc"), (["other"], "cccc", None),
+    ]  # fmt: skip
+    notes = note_of_calls(run_head(new))
+    assert notes[0].startswith(
+        "Replies of an earlier run (base, gatt), judged again by the rules of commit cccc; "
+    )
+    assert notes[1].startswith("The replies were made in 3 calls")

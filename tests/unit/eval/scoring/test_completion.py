@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eval.metrics.per_reply import task_completion
+from eval.metrics.outcomes import task_completion
 from eval.records.samples import Sample
 from eval.scoring import completion
 from eval.scoring.completion import (

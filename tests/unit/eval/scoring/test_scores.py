@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eval.metrics.curves import GRADED, curves
-from eval.metrics.statistics.clustered import Ways, crossed_interval, graded_interval
+from eval.metrics.intervals import Ways, crossed_interval, graded_interval
 from eval.records.case_file import read_cases
 from eval.scoring.scores import read_scores, scores_for, with_scores
 from gatt.errors import DataError

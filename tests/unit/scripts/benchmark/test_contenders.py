@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmark.contenders import Setting, base_model, contenders
+from benchmark.contenders import Setting, contenders
 from benchmark.flops import work_of
 from benchmark.measure import measure
 
-from gatt.errors import ConfigError
 from tests.support.models.tiny import tiny_tokenizer
 
 SETTING = Setting(
@@ -43,11 +41,3 @@ def test_contenders_train_the_same_targets_and_measure_alike_but_for_time(tmp_pa
         assert result["loss"] == pytest.approx(comb["loss"], rel=1e-5)
         assert result["num_supervised"] == comb["num_supervised"]
         assert len(result["seconds"]) == 1
-
-
-def test_an_unknown_size_and_a_template_that_takes_more() -> None:
-    with pytest.raises(ConfigError, match="random-llama:9b: expected one of tiny, 135m, 1b, 8b"):
-        base_model(replace(SETTING, model="random-llama:9b"))
-    small = replace(SETTING, exchange_tokens=5)
-    with pytest.raises(ConfigError, match="exchange-tokens 5: the template takes more"):
-        next(contenders(small, tiny_tokenizer(), Path("nowhere")))

@@ -14,8 +14,7 @@ from rich.console import Console
 from eval.report.charts.attention import attention_svgs, save_attention_charts
 from eval.report.charts.drawing import CSS_COLOURS
 from eval.report.data.runs import read_attention
-from eval.report.page.attention import attention_section, attention_table
-from eval.report.page.render import render_attention
+from eval.report.page.render import attention_section, attention_table, render_attention
 from gatt.errors import ConfigError, DataError
 
 ARMS = ("base", "gatt")

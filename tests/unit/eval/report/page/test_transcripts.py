@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.report.data.headline import headline
-from eval.report.data.selection import Curves
+from eval.report.data.selection import Curves, headline
 from eval.report.page.transcripts import Transcripts, examples, packed
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import HOSTILE, fake_results, fake_samples, sample

@@ -13,8 +13,8 @@ from peft import LoraConfig, get_peft_model
 
 from eval.config import EvalConfig
 from eval.run import evaluate
-from eval.studies.attention.config import AttendConfig
 from eval.studies.attention.run import attend
+from eval.studies.attention.task import AttendConfig
 from gatt.cli import main
 from gatt.data.training_marks import write_marks
 from gatt.errors import DataError

@@ -13,8 +13,7 @@ from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.results import write as results
 from eval.run import evaluate
-from eval.studies.attention.config import AttendConfig
-from eval.studies.attention.task import chosen_cases, read_task
+from eval.studies.attention.task import AttendConfig, chosen_cases, read_task
 from gatt.config.load import save_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.switch_draw import SwitchConfig

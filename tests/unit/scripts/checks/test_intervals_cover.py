@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checks.coverage import (
+from checks.intervals import (
+    Design,
+    Likeness,
     coverage_of_areas,
     coverage_of_differences,
     coverage_of_power,
     coverage_of_rates,
 )
-from checks.simulated import Design, Likeness
 
 CROSSED = Design(60, 4, 20)
 """Every instruction stands over twelve dialogues."""

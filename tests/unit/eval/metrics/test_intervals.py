@@ -1,3 +1,5 @@
+"""Intervals of rates."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from eval.metrics.statistics.clustered import (
+from eval.metrics.intervals import (
     MIN_INSTRUCTIONS,
     Measured,
     Ways,
     crossed_interval,
     effective_size,
     inflation,
+    wilson_from_rate,
+    wilson_interval,
 )
-from eval.metrics.statistics.wilson import wilson_from_rate, wilson_interval
 
 CLUSTERS = st.lists(
     st.integers(1, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),

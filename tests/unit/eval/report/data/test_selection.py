@@ -6,9 +6,7 @@ import pytest
 
 from eval.metrics.curves import curves
 from eval.records.samples import Sample
-from eval.report.data.headline import headline
-from eval.report.data.selection import Curves, percent, signed
-from gatt.errors import DataError
+from eval.report.data.selection import Curves, headline, percent, signed
 from tests.support.runs.fake_samples import sample
 
 
@@ -92,15 +90,3 @@ def test_a_share_has_a_sign_and_no_minus_zero() -> None:
         "0.0",
         "–",
     ]
-
-
-@pytest.mark.parametrize(
-    ("results", "message"),
-    [
-        ({"schema": 9, "curves": []}, "9"),
-        ({"schema": 3, "curves": [{"arm": "x"}]}, "curve record is broken"),
-    ],
-)
-def test_broken_results_are_refused(results: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        Curves.of(results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.metrics.statistics.kappa import Table, cohen_kappa, kappa_interval
+from eval.metrics.agreement import Table, cohen_kappa, kappa_interval
 
 
 @pytest.mark.parametrize(

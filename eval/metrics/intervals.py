@@ -1,4 +1,4 @@
-"""How many independent replies the replies of a run are worth, and the interval of a rate.
+"""Intervals of rates and of paired differences, by how many independent replies a run is worth.
 
 Replies of one dialogue resemble each other, and so do replies under one instruction: a model that
 cannot speak Polish fails in every dialogue that asks for it. The two cross, since an instruction
@@ -23,18 +23,48 @@ results/intervals/README.md has the measurement. The rate itself stays as counte
 Fewer than `MIN_INSTRUCTIONS` instructions are no sample of instructions: the interval is then about
 these alone, and only dialogues count as drawn. With one reply a dialogue and instruction the
 inflation is 1: plain Wilson.
+
+A paired difference (Agresti and Min 2005, Statistics in Medicine 24:729-740): Wald's interval after
+half a pair was added to each of the four outcomes of a pair, with the effective number of pairs.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.optimize import brentq
+from scipy.special import ndtri, stdtrit
 
-from eval.metrics.statistics.wilson import wilson_from_rate
+Z_95 = float(ndtri(0.975))
+"""Two-sided 95 % quantile of the normal distribution."""
+
+
+def wilson_interval(successes: int, total: int) -> tuple[float, float]:
+    """Return the interval of `successes` out of `total` independent cases; (0, 1) of no case."""
+    return wilson_from_rate(successes / total, total) if total else (0.0, 1.0)
+
+
+def wilson_from_rate(rate: float, effective_total: float) -> tuple[float, float]:
+    """Return the interval of a rate that is worth `effective_total` independent cases.
+
+    Args:
+        rate: from 0 to 1.
+        effective_total: above 0; need not be whole (clustered replies are worth fewer cases).
+    """
+    square = Z_95 * Z_95
+    shrink = 1 + square / effective_total
+    centre = (rate + square / (2 * effective_total)) / shrink
+    variance = rate * (1 - rate) / effective_total + square / (4 * effective_total**2)
+    half = Z_95 * math.sqrt(variance) / shrink
+    # Rounding must not push a bound past the rate, or 0 past 0.
+    low = 0.0 if rate == 0 else max(0.0, min(rate, centre - half))
+    high = 1.0 if rate == 1 else min(1.0, max(rate, centre + half))
+    return low, high
+
 
 MIN_INSTRUCTIONS = 10
 """From so many on, a rate speaks of instructions like these and not of these alone."""
@@ -157,3 +187,70 @@ def inflation(measured: Measured, groups: Codes) -> tuple[float, int]:
     grouped = all_groups / (all_groups - 1) * (residuals @ residuals + pseudo) / weight**2
     independent = (square - mean**2) / (num * weight - 1)
     return float(grouped / independent), count
+
+
+Z_POWER = float(ndtri(0.8))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedInterval:
+    """A difference with its bounds, from -1 to 1."""
+
+    difference: float
+    low: float
+    high: float
+    detectable: float | None
+    """Smallest true difference that samples like this show in 4 of 5 cases at the 5 % level; None where
+    they would not even show a difference of 1."""
+
+
+def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInterval:
+    """Return the mean of paired differences with its 95 % interval.
+
+    Args:
+        differences: -1, 0 or 1 for each pair of replies, at least one.
+        ways: the same pairs.
+    """
+    measured = Measured(differences.astype(np.float64), (-1.0, 1.0))
+    difference, num = measured.mean, effective_size(measured, ways)
+    discordant = float(np.mean(differences != 0))
+    added = num + 2
+    centre = difference * num / added
+    error = math.sqrt(((discordant * num + 1) / added - centre**2) / added)
+    against = (discordant - abs(difference)) / 2
+    return PairedInterval(
+        difference=difference,
+        low=max(-1.0, min(difference, centre - Z_95 * error)),
+        high=min(1.0, max(difference, centre + Z_95 * error)),
+        # Fewer dialogues can give no p below 0.05, whatever the replies (`eval.metrics.paired`).
+        detectable=detectable(num, (against * num + 0.5) / added)
+        if 2.0 ** (1 - num_groups(ways.dialogue)) < 0.05
+        else None,
+    )
+
+
+def detectable(num_pairs: float, against: float) -> float | None:
+    """Return the smallest true difference that would be found in 80 % of samples like this.
+
+    Found means p < 0.05 in the exact test. Connor (1987, Biometrics 43:207-211) with a continuity
+    correction, since the exact test needs one pair more than the normal distribution says:
+
+        num * difference - 1 = 1.96 sqrt(num * q) + 0.84 sqrt(num * (q - difference**2))
+
+    with q = difference + 2 * against, the share of pairs that differ at all.
+
+    Args:
+        num_pairs: independent pairs, or what the pairs are worth.
+        against: share of pairs that differ in the other direction: noise, above 0.
+
+    Returns:
+        None where not even a difference of 1 would be found.
+    """
+
+    def shortfall(difference: float) -> float:
+        unlike = min(1.0, difference + 2 * against)
+        spread = max(0.0, unlike - difference**2)
+        wanted = Z_95 * math.sqrt(num_pairs * unlike) + Z_POWER * math.sqrt(num_pairs * spread)
+        return wanted + 1 - num_pairs * difference
+
+    return None if shortfall(1.0) > 0 else float(brentq(shortfall, 0.0, 1.0))
