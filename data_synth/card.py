@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -115,21 +114,6 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> Samp
             example = sample
     turns = zip(example.dialogue.user_turns, example.targets, strict=True) if example else ()
     said = [(user, t.reply or f"(no target: {t.reason})") for user, t in turns]
-    text = render_card(
-        "card.md.j2",
-        config,
-        counts=counts,
-        report=report,
-        system_removed=SYSTEM_REMOVED,
-        example=example,
-        example_turns=said[:3],
-    )
-    atomic_write_text(samples.with_name(CARD_FILE), text)
-    return counts
-
-
-def render_card(template: str, config: Any, **values: Any) -> str:
-    """Return a card with the resolved configuration of its run."""
     environment = Environment(
         loader=PackageLoader("data_synth", "."),
         undefined=StrictUndefined,
@@ -138,5 +122,14 @@ def render_card(template: str, config: Any, **values: Any) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["one_line"] = lambda text: " ".join(text.split()).replace("|", "\\|")
-    found = environment.get_template(template)
-    return found.render(config=config, to_yaml=to_yaml(config), **values)
+    text = environment.get_template("card.md.j2").render(
+        config=config,
+        to_yaml=to_yaml(config),
+        counts=counts,
+        report=report,
+        system_removed=SYSTEM_REMOVED,
+        example=example,
+        example_turns=said[:3],
+    )
+    atomic_write_text(samples.with_name(CARD_FILE), text)
+    return counts

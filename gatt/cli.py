@@ -4,7 +4,7 @@ A command module has `HELP` (one line), `add_arguments(parser)` and
 `run(args) -> int`; importing it must be light. With `TAKES_OVERRIDES = True`,
 `args.overrides` holds the dotted overrides of its configuration; without it
 `args.overrides` is empty and any unknown argument is an error. `ACTIONS` maps
-words that may follow the command (`gatt synth splice`) to modules of that form.
+words that may follow the command (`gatt eval compare`) to modules of that form.
 """
 
 from __future__ import annotations

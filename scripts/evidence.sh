@@ -282,13 +282,7 @@ stage_combined() {
   evaluate combined_3 adherence combined --instructions.num_entries='[0.0, 0.0, 1.0]'
 }
 stage_switch() {
-  if [[ ! -f results/switch_adapter/adapter_model.safetensors ]]; then
-    gatt synth splice --config "$configs/splice.yaml"
-    # With its own chats too: with changes alone it kept less where nothing has changed yet, and with fewer of them it
-    # took up a new person or hobby in a third of the turns (results/archive/smollm2-135m.md, tries).
-    gatt train --config "$configs/train_switch.yaml" --output_dir="$out/switch"
-    keep "$out/switch/adapter" results/switch_adapter
-  fi
+  # The adapter was trained with chats that a command of before joined (results/archive/smollm2-135m.md).
   switched validation replace adherence_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'
   # Replaced by the user, and by a later system message; taken back; added to. Behaviours are hardly kept
   # beside another instruction (`combined`), so nothing is added to them.

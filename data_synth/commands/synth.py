@@ -22,14 +22,11 @@ FIRST = (
     "teacher.sampling.max_new_tokens",
 )  # fmt: skip
 """The keys that matter first."""
-ACTIONS = {"splice": "data_synth.commands.synth_splice"}
-"""Words that may follow the command, and the command module of each."""
 
 _ABOUT = f"""{HELP}
 
   gatt synth --config FILE                 all of it; goes on where an earlier run stopped
-  gatt synth --config FILE --workers 4     with 4 processes of this machine
-  gatt synth splice --samples=FILE         samples whose instruction changes, from samples without"""
+  gatt synth --config FILE --workers 4     with 4 processes of this machine"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,6 @@ import pytest
 from accelerate.commands.config.config_args import load_config_from_file
 
 from data_synth.config import SynthConfig
-from data_synth.splice.config import SpliceConfig
 from eval.config import EvalConfig
 from eval.studies.perplexity import PerplexityConfig
 from gatt.commands.run.command import load_run
@@ -20,7 +19,7 @@ from gatt.train.config import TrainConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 CLASSES = {
-    "recipes": TrainConfig, "synth": SynthConfig, "splice": SpliceConfig, "train": TrainConfig,
+    "recipes": TrainConfig, "synth": SynthConfig, "train": TrainConfig,
     "eval": EvalConfig, "perplexity": PerplexityConfig,
 }  # fmt: skip
 FILES = sorted(CONFIGS.rglob("*.y*ml"))

@@ -49,7 +49,6 @@ def exported(file: str) -> str:
 ROWS = [
     *lines("train", at(TRAIN, samples="{@.jsonl}")),
     *lines("show", "show {@.jsonl} --model={base}"),
-    *lines("splice", "synth splice --samples=[{@.jsonl}] --output_dir=out"),
     *dialogues("synth", at(SYNTH, dialogues="{@.jsonl}")),
     *dialogues("perplexity", at(f"{PERPLEXITY} --part=null", dialogues="{@.jsonl}")),
     *dialogues("sequor", "suite import sequor {@.jsonl} --output cases.jsonl"),

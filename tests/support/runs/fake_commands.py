@@ -54,7 +54,7 @@ def stderr_line(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def command_modules() -> dict[str, ModuleType]:
-    """Return every command's module by name, those of its actions (`synth splice`) among them."""
+    """Return every command's module by name, those of its actions (`eval compare`) among them."""
     found = {}
     for entry in importlib.metadata.entry_points(group=GROUP):
         module = entry.load()

@@ -30,7 +30,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
         (["--workers", "0"], ("--workers", "0")),
         (["--workers", "2", "--ray.num_workers=2"], ("--workers", "ray.num_workers")),
         (["mrege"], ("'mrege'",)),
-        (["spilce"], ("'spilce'", "'splice'")),
     ],
 )
 def test_words_that_make_no_sense_are_one_line(config, tmp_path, capsys, words, facts) -> None:
@@ -43,5 +42,5 @@ def test_words_that_make_no_sense_are_one_line(config, tmp_path, capsys, words, 
 def test_help_tells_of_the_actions_and_the_options(capsys) -> None:
     assert main(["synth", "--help-all"]) == 0
     said = capsys.readouterr().out
-    for words in ("synth splice --samples", "--workers N", "  batch_samples: int"):
+    for words in ("--workers N", "  batch_samples: int"):
         assert words in said

@@ -1,1 +1,0 @@
-"""Samples with a change of the instruction, made without sampling."""
