@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases.importers.table import IMPORTERS, import_cases
+from eval.cases.importers.imported import IMPORTERS, import_cases
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.cases.build import Inputs
-from eval.cases.false_triggers import Triggers
-from eval.cases.unmeasured import Unmeasured
+from eval.cases.unmeasured import Triggers, Unmeasured
 from eval.config import EvalConfig
 from eval.metrics.agreement import Agreement, agreement
 from eval.metrics.curves import GRADED, METRICS, curves
@@ -20,8 +19,13 @@ from eval.metrics.events import events
 from eval.metrics.own_replies import vacuous_curves
 from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
-from eval.records.file_names import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
-from eval.records.samples import read_samples
+from eval.records.samples import (
+    REPORT_FILE,
+    RESULTS_FILE,
+    ROLLOUTS_FILE,
+    SAMPLES_FILE,
+    read_samples,
+)
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
