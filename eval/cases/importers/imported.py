@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_stream
 from gatt.runs.input_file import refuse_compressed
@@ -83,11 +82,6 @@ class Imported:
         constraints = [c for case in self.cases for c in case.constraints]
         kinds = Counter(kind for c in constraints for kind in {spec.kind for spec in c.rules})
         return {**dict(sorted(kinds.items())), "judge": sum(not c.rules for c in constraints)}
-
-    def count_followed_unasked(self) -> tuple[int, int]:
-        """Return how many constraints ordinary replies satisfy too, of how many that rules decide."""
-        ruled = [c for case in self.cases for c in case.constraints if c.rules]
-        return sum(is_ordinary(c.rules) for c in ruled), len(ruled)
 
 
 def instruction(
