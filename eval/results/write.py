@@ -40,8 +40,8 @@ from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.completion import unmeasured_reason, with_completion_again
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
-from eval.scoring.judge.status import attach
 from eval.scoring.scores import Functions, with_scores
+from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
 from gatt.generation.base import Engine
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
