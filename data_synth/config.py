@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from data_synth.filters.config import QualityConfig
+from data_synth.filters import QualityConfig
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.hash_split import Part

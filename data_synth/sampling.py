@@ -15,8 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from data_synth.config import TeacherConfig
-from data_synth.filters import Draw, refuse
-from data_synth.filters.near_duplicates import SampleTargets, own_words
+from data_synth.filters import Draw, SampleTargets, own_words, refuse
 from data_synth.plan import PlannedSample
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.dialogue import Dialogue, Message

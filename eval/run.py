@@ -11,13 +11,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from eval.cases.build import Inputs, load_inputs
-from eval.cases.contamination import refuse_overlap
-from eval.cases.false_triggers import Triggers, find_triggers, own_replies
-from eval.cases.unmeasured import refuse_unmeasured
+from eval.cases.build import Inputs, load_inputs, refuse_overlap
+from eval.cases.unmeasured import Triggers, find_triggers, own_replies, refuse_unmeasured
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
-from eval.records.file_names import ROLLOUTS_FILE
+from eval.records.samples import ROLLOUTS_FILE
 from eval.results.provenance import add_call
 from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(place: Path) -> int:
-    from data_synth.catalog.check import check_catalog
+    from data_synth.catalog_check import check_catalog
 
     entries, problems = check_catalog(place)
     _print(_family_table(Catalog(entries)))

@@ -1,28 +1,95 @@
-"""What a run cannot measure, counted before the first reply is sampled.
+"""What a run can measure, found before the first reply is sampled.
 
-A reply that only a judge can decide stays undecided in a run without a judge: sampling it
-takes hours and measures nothing. So does a reply under several rules of which some need the
-judge: it can fail and never pass.
+False triggers: nearly every reply follows "use no digits", so such a reply shows nothing. An entry of
+the catalogue counts only if no reply of `ORDINARY` satisfies its verifiers, and at most `MOST_SHARE` of
+the dialogues' own replies, which were written without an instruction. The own replies at the judged
+turns of plain dialogues are not used for this choice: their rate is reported beside that of the arms.
+
+Judge: a reply that only a judge can decide stays undecided in a run without one: sampling it takes hours
+and measures nothing. So does a reply under several rules of which some need the judge.
 """
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from eval.cases.asked_turns import asked_turns
-from eval.cases.false_triggers import Triggers
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.samples import Kind
 from eval.scoring.completion import NO_ENCODER, open_reason
 from eval.scoring.judge.config import Task
+from gatt.data.catalog.ordinary_replies import ORDINARY, is_ordinary
+from gatt.data.dialogue import Dialogue
+from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
+from gatt.verifiers import check_all, overall
 from gatt.verifiers.graded.judge import JUDGE
-from gatt.verifiers.graded.score import SCORE
+from gatt.verifiers.graded.score import DECIDED_LATER, SCORE
 from gatt.verifiers.topics.sentence_encoder import has_embedded_encoder
+
+MOST_SHARE = 0.01
+"""Largest share of own replies that may satisfy an entry: people do mention hiking sometimes."""
+MOST_REPLIES = 200
+"""Most own replies that are checked, each against the whole catalogue."""
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """The entries that count for false triggers."""
+
+    entries: tuple[Entry, ...]
+    left_out: tuple[str, ...]
+    """Ids of the entries that ordinary replies satisfy."""
+    num_ordinary: int
+    """Ordinary replies that were checked, those of `ORDINARY` included."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the description in `results.json`."""
+        return {
+            "num_entries": len(self.entries),
+            "num_left_out": len(self.left_out),
+            "left_out": list(self.left_out),
+            "num_ordinary_replies": self.num_ordinary,
+        }
+
+
+def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
+    """Return the entries of the pool that ordinary replies, and own replies of dialogues, do not satisfy."""
+    left_out = tuple(e.id for e in pool if _is_ordinary(e, replies))
+    entries = tuple(e for e in pool if e.id not in left_out)
+    return Triggers(entries, left_out, len(ORDINARY) + len(replies))
+
+
+def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
+    if any(v.kind in DECIDED_LATER for v in entry.verifiers):
+        # No rule decides it, and asking a judge for each reply and entry would cost too much.
+        return True
+    if is_ordinary(entry.verifiers):
+        return True
+    statuses = [overall(check_all(entry.verifiers, reply)) for reply in replies]
+    return statuses.count("pass") > MOST_SHARE * len(replies)
+
+
+def own_replies(
+    dialogues: Sequence[Dialogue], cases: Sequence[Case], turns: Collection[int]
+) -> list[str]:
+    """Return up to `MOST_REPLIES` own replies, each once, none judged as one of a plain case."""
+    plain = {case.dialogue.id for case in cases if case.instruction is None}
+    found = [
+        reply
+        for dialogue in dialogues
+        for turn, reply in enumerate(dialogue.replies, start=1)
+        if dialogue.id not in plain or turn not in turns
+    ]
+    unique = list(dict.fromkeys(found))
+    random.Random("ordinary replies").shuffle(unique)
+    return unique[:MOST_REPLIES]
+
 
 NO_JUDGE: Final = (
     "only a judge can decide, and none is configured (judge.engine.model, or judge.engine.server)"

@@ -55,8 +55,7 @@ def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and some dialogues; return one line on what is there."""
     from rich.console import Console
 
-    from eval.records.file_names import SAMPLES_FILE
-    from eval.records.samples import read_samples
+    from eval.records.samples import SAMPLES_FILE, read_samples
     from eval.report.tables.side_by_side import side_by_side
     from eval.report.tables.written import terminal_table
     from eval.run import evaluate

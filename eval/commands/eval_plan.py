@@ -8,7 +8,7 @@ from itertools import product
 from eval.cases.asked_turns import has_probe, last_turn
 from eval.cases.build import load_inputs
 from eval.config import EvalConfig, used_adapters
-from eval.records.file_names import ROLLOUTS_FILE
+from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import row_keys, turns_of_row
 from gatt.commands.run.plan import StagePlan, count_tokens, num_there
 from gatt.generation.config import make_engine

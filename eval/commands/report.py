@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, and the tables where they are asked for."""
-    from eval.records.file_names import REPORT_FILE
+    from eval.records.samples import REPORT_FILE
     from eval.report.charts.curves import save_main_chart
     from eval.report.data.runs import (
         differences_between,

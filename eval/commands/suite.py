@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases.importers.table import IMPORTERS, import_cases
+from eval.cases.importers.imported import IMPORTERS, import_cases
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError
@@ -61,15 +61,10 @@ def _import(args: argparse.Namespace) -> int:
     imported = import_cases(args.benchmark, args.path, num_turns=args.num_turns, seed=args.seed)
     write_cases(args.output, imported.cases)
     counts = imported.count_by_kind().items()
-    num_unasked, num_ruled = imported.count_followed_unasked()
     lines = [
         f"{args.output}: {len(imported.cases)} cases, {imported.num_turns} turns",
         f"constraints: {', '.join(f'{number} {kind}' for kind, number in counts)}",
     ]
-    if num_unasked:
-        lines.append(
-            f"followed by ordinary replies too: {num_unasked} of the {num_ruled} that rules decide"
-        )
     lines += (f"not said: {number} {what}" for what, number in sorted(imported.left_out.items()))
     sys.stdout.write("\n".join(lines) + "\n")
     return 0

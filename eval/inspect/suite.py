@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from eval.cases.asked_turns import has_probe, judged_turns
 from eval.cases.build import load_inputs
-from eval.cases.false_triggers import find_triggers, own_replies
-from eval.cases.unmeasured import refuse_unmeasured
+from eval.cases.unmeasured import find_triggers, own_replies, refuse_unmeasured
 from eval.config import BASE, REMINDER, EvalConfig
 from eval.metrics.curves import METRICS
 from eval.metrics.outcomes import Rows, rate_of

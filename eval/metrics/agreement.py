@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from eval.records.samples import Sample
 from eval.scoring.judge.question import JudgeKey
-from eval.scoring.judge.status import expected_status, is_ruled
+from eval.scoring.verdict import expected_status, is_ruled
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.graded.judge import JUDGE
 

@@ -1,4 +1,4 @@
-"""One evaluated reply, as a line of `samples.jsonl` holds it. No torch here."""
+"""One evaluated reply, as a line of `samples.jsonl` holds it, and the files of an evaluation. No torch here."""
 
 from __future__ import annotations
 
@@ -6,15 +6,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Final, Literal, get_type_hints
 
 from gatt.data.instruction import Instruction
 from gatt.errors import CatalogError, DataError
 from gatt.generation.base import FinishReason
+from gatt.runs.input_file import COMPRESSED
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.spec import VerifierSpec
+
+ROLLOUTS_FILE: Final = "rollouts.jsonl"
+"""An evaluation resumes from its rows; see `eval.rollout.rows`."""
+SAMPLES_FILE: Final = "samples.jsonl"
+SAMPLES_FILES: Final = tuple(SAMPLES_FILE + ending for ending in ("", *COMPRESSED))
+"""The samples, plain or compressed; the first that exists is read."""
+RESULTS_FILE: Final = "results.json"
+REPORT_FILE: Final = "report.html"
+
+
+def samples_of_run(folder: Path) -> Path:
+    """Return the path of a run's replies: the first of `SAMPLES_FILES` that exists, else the plain one."""
+    paths = [folder / name for name in SAMPLES_FILES]
+    return next((path for path in paths if path.is_file()), paths[0])
+
 
 History = Literal["reference", "own"]
 Kind = Literal["turn", "probe"]

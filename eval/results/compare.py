@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eval.records.file_names import samples_of_run
-from eval.records.samples import Sample, read_samples
+from eval.records.samples import Sample, read_samples, samples_of_run
 from gatt.errors import DataError
 from gatt.models.chat_template import shared_length
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from eval.cases.asked_turns import judged_turns
-from eval.cases.false_triggers import Triggers
+from eval.cases.unmeasured import Triggers
 from eval.config import EvalConfig, reminded_every, used_adapters
 from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case

@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from eval.cases.build import Inputs
-from eval.cases.false_triggers import Triggers
-from eval.cases.unmeasured import Unmeasured
+from eval.cases.unmeasured import Triggers, Unmeasured
 from eval.config import EvalConfig
 from eval.metrics.agreement import Agreement, agreement
 from eval.metrics.curves import GRADED, METRICS, curves, events, vacuous_curves
 from eval.metrics.paired import differences
 from eval.metrics.summaries import summaries
-from eval.records.file_names import REPORT_FILE, RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILE
-from eval.records.samples import read_samples
+from eval.records.samples import (
+    REPORT_FILE,
+    RESULTS_FILE,
+    ROLLOUTS_FILE,
+    SAMPLES_FILE,
+    read_samples,
+)
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
@@ -34,8 +38,8 @@ from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.completion import unmeasured_reason, with_completion_again
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
-from eval.scoring.judge.status import attach
 from eval.scoring.scores import Functions, with_scores
+from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
 from gatt.generation.base import Engine
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text

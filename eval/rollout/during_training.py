@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from eval.cases.asked_turns import judged_turns
 from eval.cases.build import load_inputs
-from eval.cases.switches import told_where_shown
+from eval.cases.draw import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig
 from eval.metrics.outcomes import adherence

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from eval.config import EvalConfig
 from eval.records.case import Case, Reply
-from eval.records.file_names import ROLLOUTS_FILE
+from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
 from eval.rollout.workers import Piece, Rows
 from gatt.data.instruction import Entry

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from eval.cases.switches import told_where_shown
+from eval.cases.draw import told_where_shown
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.samples import History

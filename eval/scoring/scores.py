@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.judge.status import expected_status
+from eval.scoring.verdict import expected_status
 from gatt.errors import DataError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers import Status, Verdict, build, overall

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eval.cases.contamination import refuse_overlap
+from eval.cases.build import refuse_overlap
 from eval.config import BASE
 from gatt.config.load import config_dict
 from gatt.data.hash_split import Part

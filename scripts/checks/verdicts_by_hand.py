@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.metrics.intervals import wilson_interval
-from eval.records.file_names import samples_of_run
-from eval.records.samples import Sample, read_samples
+from eval.records.samples import Sample, read_samples, samples_of_run
 from gatt.errors import ConfigError, DataError, GattError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.input_file import scan_lines

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from eval.scoring.judge.config import JudgeConfig
-from eval.scoring.judge.fence import REMOVED_MARKER
-from eval.scoring.judge.question import RUBRIC_VERSION, questions
+from eval.scoring.judge.question import REMOVED_MARKER, RUBRIC_VERSION, questions
 from eval.scoring.judge.run import judge_samples
 from gatt.data.dialogue import Message
 from gatt.generation.local.engine import TransformersEngine

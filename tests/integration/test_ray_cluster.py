@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from data_synth import pipeline
-from data_synth.filters.config import QualityConfig
+from data_synth.filters import QualityConfig
 from data_synth.pipeline import run_synth
-from eval.records.file_names import ROLLOUTS_FILE
+from eval.records.samples import ROLLOUTS_FILE
 from eval.run import evaluate
 from gatt.cli import main
 from gatt.config.load import save_config

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from accelerate.commands.launch import launch_command_parser
 
-from data_synth.catalog.check import check_entry
+from data_synth.catalog_check import check_entry
 from eval.config import EvalConfig
 from gatt.cli import main
 from gatt.config.arguments import config_from_args

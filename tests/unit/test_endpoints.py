@@ -12,7 +12,7 @@ import pytest
 from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
-from eval.records.file_names import ROLLOUTS_FILE
+from eval.records.samples import ROLLOUTS_FILE
 from eval.run import evaluate
 from gatt.generation.config import EngineConfig
 from tests.support.runs.case_files import dialogue_config

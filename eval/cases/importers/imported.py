@@ -1,4 +1,4 @@
-"""What an importer reads and makes: files of a benchmark become lines of a case file."""
+"""Importers: files of a benchmark become lines of a case file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_stream
 from gatt.runs.input_file import refuse_compressed
+from gatt.runs.suggest import did_you_mean
 from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
@@ -82,11 +83,6 @@ class Imported:
         kinds = Counter(kind for c in constraints for kind in {spec.kind for spec in c.rules})
         return {**dict(sorted(kinds.items())), "judge": sum(not c.rules for c in constraints)}
 
-    def count_followed_unasked(self) -> tuple[int, int]:
-        """Return how many constraints ordinary replies satisfy too, of how many that rules decide."""
-        ruled = [c for case in self.cases for c in case.constraints if c.rules]
-        return sum(is_ordinary(c.rules) for c in ruled), len(ruled)
-
 
 def instruction(
     text: str, family: str, asked: Iterable[Constraint], value: str = ""
@@ -144,3 +140,50 @@ def write_cases(path: Path, cases: Sequence[ImportedCase]) -> None:
     with atomic_stream(path) as stream:
         for case in cases:
             stream.write(json.dumps(case.as_dict(), ensure_ascii=False).encode() + b"\n")
+
+
+if TYPE_CHECKING:
+    from eval.cases.importers.imported import Imported
+
+IMPORTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "persona_drift": (
+        "system prompts with a probe and a function that scores it (arXiv:2402.10962)",
+        ("num_turns", "seed"),
+    ),
+    "sequor": (
+        "120 to 210 turns under constraints that are added and replaced (arXiv:2605.06353)",
+        ("num_turns",),
+    ),
+    "sysbench": (
+        "system messages with five turns and a checklist a turn (arXiv:2408.10943)",
+        (),
+    ),
+}
+"""Module with a function `import_cases` -> what it reads, and the options that the function takes."""
+
+
+def import_cases(name: str, path: Path, **options: int | None) -> Imported:
+    """Return the cases that an importer makes of a local copy.
+
+    Args:
+        name: one of `IMPORTERS`.
+        path: the local copy.
+        options: `num_turns` (most turns of a case) and `seed`; None where not given.
+
+    Raises:
+        DataError: an unknown importer, an option that it does not take, a missing path, a number of
+            turns below 1, or a copy that is not of the format.
+    """
+    if name not in IMPORTERS:
+        raise DataError(
+            f"unknown benchmark {name!r}{did_you_mean(name, IMPORTERS)} (known: {', '.join(IMPORTERS)})"
+        )
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder: expected a local copy of {name}")
+    given = {option: value for option, value in options.items() if value is not None}
+    if unused := [f"--{o.replace('_', '-')}" for o in given if o not in IMPORTERS[name][1]]:
+        raise DataError(f"{', '.join(unused)}: {name} is imported as it is: leave it out")
+    if given.get("num_turns", 1) < 1:
+        raise DataError(f"--num-turns is {given['num_turns']}: expected at least 1")
+    found: Imported = import_module(f"eval.cases.importers.{name}").import_cases(path, **given)
+    return found

@@ -13,8 +13,14 @@ from typing import Any, Final
 from eval.config import RUN_MARK
 from eval.metrics.curves import VACUOUS
 from eval.metrics.paired import differences
-from eval.records.file_names import RESULTS_FILE, ROLLOUTS_FILE, SAMPLES_FILES, samples_of_run
-from eval.records.samples import Sample, read_samples
+from eval.records.samples import (
+    RESULTS_FILE,
+    ROLLOUTS_FILE,
+    SAMPLES_FILES,
+    Sample,
+    read_samples,
+    samples_of_run,
+)
 from eval.report.data.selection import SCHEMA, Curves, split_arm
 from gatt.errors import DataError
 from gatt.runs.input_file import read_json

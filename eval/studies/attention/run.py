@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from eval.config import BASE, EvalConfig
 from eval.records.case import Case, Reply
-from eval.records.file_names import REPORT_FILE
+from eval.records.samples import REPORT_FILE
 from eval.report.charts.attention import save_attention_charts
 from eval.report.charts.drawing import refuse_other_endings
 from eval.report.data.runs import ATTENTION_FILE, ATTENTION_SCHEMA, read_runs, samples_of

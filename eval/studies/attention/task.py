@@ -11,8 +11,7 @@ from typing import Final
 from eval.cases.build import load_inputs
 from eval.config import BASE, EvalConfig
 from eval.records.case import Case
-from eval.records.file_names import samples_of_run
-from eval.records.samples import History, Sample, read_samples
+from eval.records.samples import History, Sample, read_samples, samples_of_run
 from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError
 from gatt.generation.config import make_engine

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synth import pipeline
-from data_synth.filters.config import QualityConfig
+from data_synth.filters import QualityConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import SAMPLES_FILE
 from gatt.data.dialogue import Dialogue

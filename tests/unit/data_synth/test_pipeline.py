@@ -11,7 +11,7 @@ import pytest
 import yaml
 from datasets import load_dataset
 
-from data_synth import batches, pipeline
+from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import load_source, run_synth
 from gatt.cli import main
@@ -109,7 +109,7 @@ def test_the_folder_and_the_limits_of_the_machine_decide_nothing(config, tmp_pat
 
 
 def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(batches, "make_engine", lambda *_: RecordingEngine(varied_reply))
+    monkeypatch.setattr(pipeline, "make_engine", lambda *_: RecordingEngine(varied_reply))
     model = write_model(tmp_path / "model")
     adapter = tmp_path / "adapter"
     adapter.mkdir()
@@ -244,7 +244,7 @@ def test_the_command_runs_the_configuration_and_says_what_is_there(
     config, tmp_path, monkeypatch, capsys
 ) -> None:
     engine = RecordingEngine(varied_reply)
-    monkeypatch.setattr(batches, "make_engine", lambda *_: engine)
+    monkeypatch.setattr(pipeline, "make_engine", lambda *_: engine)
     path = tmp_path / "synth.yaml"
     path.write_text(
         f"output_dir: {config.output_dir}\nnum_samples: 4\npart: null\n"

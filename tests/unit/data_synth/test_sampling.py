@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from data_synth.config import SynthConfig, TeacherConfig
-from data_synth.filters.config import QualityConfig
+from data_synth.filters import QualityConfig
 from data_synth.plan import PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.data.instruction import Instruction

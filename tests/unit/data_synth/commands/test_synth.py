@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data_synth import batches, pipeline
+from data_synth import pipeline
 from data_synth.config import SynthConfig
 from gatt.cli import main
 from gatt.config.load import save_config
@@ -17,7 +17,7 @@ from tests.support.runs.synth_runs import synth_config, varied_reply
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
     monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
-    monkeypatch.setattr(batches, "make_engine", lambda *_: RecordingEngine(varied_reply))
+    monkeypatch.setattr(pipeline, "make_engine", lambda *_: RecordingEngine(varied_reply))
     config = synth_config(tmp_path)
     save_config(config, tmp_path / "c.yaml")
     return config

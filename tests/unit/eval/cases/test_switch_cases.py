@@ -1,4 +1,4 @@
-"""Cases whose instruction changes: from the configuration, and from a file."""
+"""Changes of the instruction in cases, and long dialogues that are joined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from eval.cases.switches import add_switches, told_where_shown
+from eval.cases.draw import add_switches, join_dialogues, told_where_shown
 from eval.records.case import Case
 from eval.records.case_file import read_cases
 from gatt.data.catalog.choice import InstructionChoice
@@ -152,3 +152,25 @@ CANCEL = {"turn": 2, "kind": "cancel", "text": "x"}
 def test_broken_changes_of_a_case_are_one_line(tmp_path, switches, facts) -> None:
     with pytest.raises(DataError, match=f"cases.jsonl line 1: .*{facts}"):
         read_cases(write_case_file(tmp_path, [CASE | {"switches": switches}]))
+
+
+def test_dialogues_are_joined_in_order_and_none_is_used_twice() -> None:
+    dialogues = [dialogue(n, turns) for n, turns in enumerate((3, 4, 5, 8, 9, 2))]
+    found = join_dialogues(dialogues, 8)
+    assert [len(long.seams) for long in found.values()] == [2, 0, 0]
+    first = next(iter(found.values()))
+    assert first.seams == (4, 8)
+    assert first.dialogue.num_turns == 8
+    assert first.dialogue.user_turns[3:7] == dialogues[1].user_turns
+    assert {long.dialogue.num_turns for long in found.values()} == {8}
+    texts = [turn for long in found.values() for turn in long.dialogue.user_turns]
+    assert len(set(texts)) == len(texts)
+
+
+def test_the_parts_of_a_joined_dialogue_are_known_one_by_one() -> None:
+    dialogues = [dialogue(n, 3) for n in range(3)]
+    (long,) = join_dialogues(dialogues, 8).values()
+    assert long.parts == tuple(dialogues)
+    assert long.dialogue.user_turns[6:] == dialogues[2].user_turns[:2]
+    with pytest.raises(DataError, match=r"2 dialogues with 6 turns .* 8 turns"):
+        join_dialogues(dialogues[:2], 8)

@@ -48,22 +48,6 @@ def test_an_import_writes_cases_and_counts_what_became_of_them(testset, tmp_path
     )
 
 
-def test_test_sets_are_cut_and_rules_that_anybody_follows_are_counted(testset, tmp_path, capsys):
-    rows = [json.loads(line) for line in testset.read_text(encoding="utf-8").splitlines()]
-    for row in rows:
-        row["prompt"] = row["prompt"].replace("Answer in Dutch", "Keep responses under 90 words")
-        row["constraints_data"] = [{"id": "t-2", "text": "Keep responses under 90 words"}]
-    testset.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert (
-        run("import", "sequor", tmp_path, "--num-turns", 1, "--output", tmp_path / "c.jsonl") == 0
-    )
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "constraints: 1 words, 0 judge",
-        "followed by ordinary replies too: 1 of the 1 that rules decide",
-        "not said: 1 turns behind the first 1",
-    ]
-
-
 def test_an_output_that_exists_is_left_alone(testset, tmp_path):
     output = tmp_path / "cases.jsonl"
     output.write_text("mine", encoding="utf-8")

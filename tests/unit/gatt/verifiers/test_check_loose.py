@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_synth.catalog.gauntlet import JUNK
+from data_synth.catalog_check import JUNK
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import check_loose

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from data_synth.catalog.check import check_catalog, check_verifier
+from data_synth.catalog_check import check_catalog, check_verifier
 from eval import EvalConfig, evaluate
 from eval.records.suite import suite_values
 from gatt.data.catalog.choice import InstructionChoice
@@ -39,7 +39,7 @@ def blocks() -> dict[str, str]:
 def _no_kinds_of_others(monkeypatch: pytest.MonkeyPatch):
     forget(monkeypatch)
     # The kinds that are shipped have tests of their own.
-    monkeypatch.setattr("data_synth.catalog.check.all_kinds", own_kinds.own_kinds)
+    monkeypatch.setattr("data_synth.catalog_check.all_kinds", own_kinds.own_kinds)
     yield
     _build.cache_clear()
     own_kinds._packages.cache_clear()

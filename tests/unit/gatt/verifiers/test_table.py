@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gatt.verifiers
-from data_synth.catalog.gauntlet import JUNK
+from data_synth.catalog_check import JUNK
 from gatt.verifiers import VERIFIERS, build, check_all, overall, verifier_versions
 from gatt.verifiers.base import Examples
 from gatt.verifiers.graded.score import DECIDED_LATER

@@ -9,7 +9,7 @@ import pytest
 from eval.metrics.agreement import Agreement, agreement
 from eval.records.samples import Sample
 from eval.scoring.judge.question import JudgeKey
-from eval.scoring.judge.status import attach
+from eval.scoring.verdict import attach
 from gatt.verifiers import Verdict
 from tests.support.runs.judged import RUBRIC, instruction, sample, verdict
 

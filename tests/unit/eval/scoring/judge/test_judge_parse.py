@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.scoring.judge.parse import REASON_CHARACTERS, parse_verdict
 from eval.scoring.judge.question import RUBRIC_VERSION
+from eval.scoring.judge.run import REASON_CHARACTERS, parse_verdict
 from gatt.generation.base import Generation
 from gatt.verifiers.base import Verdict
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eval.records.samples import Sample
-from eval.scoring.judge.status import attach, is_ruled, with_judge_status
+from eval.scoring.verdict import attach, is_ruled, with_judge_status
 from gatt.verifiers import Verdict, check_all, overall
 from tests.support.runs.judged import RUBRIC, RULE, instruction, sample, verdict
 

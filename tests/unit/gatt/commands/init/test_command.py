@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data_synth.catalog.check import check_entry
+from data_synth.catalog_check import check_entry
 from data_synth.plan import plan_samples
 from eval.cases.build import load_inputs
 from gatt.cli import main

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from datasets import List, Value, load_dataset
 
-from data_synth.card import write_card
 from data_synth.config import SynthConfig
+from data_synth.run_folder import write_card
 from gatt.commands.push import send
 from gatt.commands.push.command import PushConfig
 from gatt.commands.push.send import push

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from data_synth.catalog.gauntlet import JUNK
+from data_synth.catalog_check import JUNK
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.repetition import find_loop, repeated_share
 from tests.unit.gatt.verifiers.text.cases import CASES

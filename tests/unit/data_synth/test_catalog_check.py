@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from data_synth.catalog import check as catalog_check
-from data_synth.catalog.check import check_catalog, check_entry, check_verifier
+from data_synth import catalog_check
+from data_synth.catalog_check import check_catalog, check_entry, check_verifier
 from data_synth.commands import catalog as command
 from gatt.cli import CommandParser
 from gatt.data.catalog.read import parse_family

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from data_synth.catalog.check import check_entry, find_duplicates
+from data_synth.catalog_check import check_entry, find_duplicates
 from gatt.data.catalog.read import default_catalog_path, load_catalog, read_yaml
 from gatt.data.instruction import Entry
 from gatt.verifiers import check_all, overall

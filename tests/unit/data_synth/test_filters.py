@@ -1,14 +1,27 @@
-"""The filters together: order, reasons, switches, and what all of them must let through."""
+"""The filters: order, reasons, switches, and what all of them must let through."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 
-from data_synth.filters import FILTERS, REASONS, Draw, refuse
-from data_synth.filters.config import QualityConfig
+from data_synth.filters import (
+    FILTERS,
+    REASONS,
+    Draw,
+    QualityConfig,
+    SampleTargets,
+    character_grams,
+    is_clipped,
+    is_near,
+    refuse,
+)
+from gatt.data.instruction import Instruction
+from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.switched import hobby
 
 TENNIS = hobby("tennis", verifiers=())
@@ -139,3 +152,145 @@ def test_real_replies_pass(text) -> None:
 )
 def test_loops_and_repeats_that_models_wrote_do_not(text) -> None:
     assert refuse(Draw(text, "stop", None), QUALITY) in ("degenerate", "repetitive")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"repeated_share": 0}, "repeated_share is 0"),
+        ({"near_duplicate": 1.1}, "near_duplicate is 1.1"),
+        ({"short_words": -1}, "short_words is -1"),
+        ({"short_repeats": 0}, "short_repeats is 0"),
+    ],
+)
+def test_values_out_of_range_are_refused(settings, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        QualityConfig(**settings)
+
+
+def clipped(text: str, instruction: Instruction | None = None) -> bool:
+    return is_clipped(Draw(text, "stop", instruction))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You've already answered your own question, so I'll just rephrase it for you:",
+        "I can only remember three words of it,",
+        "I went to the market and",
+        "My favorite part of it was the",
+        "Ich mag Hunde und",
+        "J'aime les chats et",
+        "Me gusta el café, pero",
+        'She said: "I will come tomorrow.',
+        "We met (in the old town",
+        "昨日は雨でしたが、",
+        "「そうですね",
+        "“I am glad",
+        "Er sagte: „Ich komme morgen",
+        "```python\nprint(1)",
+        "Here are some [links",
+    ],
+)
+def test_broken_off(text) -> None:
+    assert clipped(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yeah it was fun",
+        "see you",
+        "That is something to look forward to",
+        "I like vitamin A",
+        "ooh la la",
+        "I went home :(",
+        "I went home :( but she stayed",
+        "Great :)",
+        "1) tea 2) milk",
+        'It is a 27" screen',
+        '"Yes", she said, "of course"',
+        "“Yes,” she said.",
+        "«Oui», dit-elle.",
+        "Er sagte: „Ich komme morgen.“",
+        "「そうですね」と言いました。",
+        "We met (in the old town).",
+        "Well...",
+        "Rock 'n' roll - what else?",
+        "Shaken, not stirred",
+        "Who are you and who am I",
+    ],
+)
+def test_ended(text) -> None:
+    assert not clipped(text)
+
+
+def test_an_instruction_about_the_form_judges_it_itself() -> None:
+    rule = VerifierSpec("ends_with", {"any_of": ["and"]})
+    asks = hobby("tennis", text="End every reply with the word 'and'.", verifiers=(rule,))
+    assert not clipped("I went home and", asks)
+    assert clipped("I went home and", replace(asks, verifiers=(VerifierSpec("words", {"max": 9}),)))
+
+
+FIONA = "I'm Fiona, 51, a skilled bagpipe maker from Edinburgh."
+
+
+def taken(*texts: str, own_words: tuple[str, ...] = (), **settings: object) -> list[bool]:
+    targets = SampleTargets(QualityConfig(**settings), own_words)
+    return [targets.take(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        FIONA,
+        FIONA.upper(),
+        "I'm Fiona 51 a skilled bagpipe maker from Edinburgh",
+        "I'm Fiona, 52, a skilled bagpipe maker from Edinburgh!",
+    ],
+)
+def test_nearly_the_same_is_taken_once(again) -> None:
+    assert taken(FIONA, again) == [True, False]
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["I carve chanters in a cellar near the castle.", "I'm Fiona, and I have lived here for long."],
+)
+def test_another_reply_is_taken(other) -> None:
+    assert taken(FIONA, other) == [True, True]
+
+
+def test_a_repeat_is_found_however_far_back() -> None:
+    between = [f"Number {n} is what {n * 7919} people asked for {n * n} times." for n in range(20)]
+    assert taken(FIONA, *between, FIONA)[-1] is False
+
+
+def test_short_replies_may_come_twice_and_each_on_its_own() -> None:
+    assert taken(*["Of course."] * 3, "I agree.") == [True, True, False, True]
+    assert taken("是的。", "是的！", "是的") == [True, True, False]
+
+
+def test_the_settings_decide() -> None:
+    assert taken("Of course.", "Of course.", short_repeats=1) == [True, False]
+    assert taken("Of course.", "Of course.", short_words=0) == [True, False]
+    assert taken(FIONA, FIONA, near_duplicate=None) == [True, True]
+    close = FIONA.replace("skilled", "humble")
+    assert taken(FIONA, close, near_duplicate=1.0) == [True, True]
+    assert taken(FIONA, close, near_duplicate=0.5) == [True, False]
+
+
+def test_what_the_instruction_prescribes_is_left_out() -> None:
+    thanks = "Thank you for choosing our shop for all that you need."
+    texts = (f"It rains a lot. {thanks}", f"My cat is asleep. {thanks}")
+    assert taken(*texts, near_duplicate=0.5) == [True, False]
+    assert taken(*texts, own_words=(thanks,), near_duplicate=0.5) == [True, True]
+    assert taken(thanks, thanks.upper(), own_words=(thanks,)) == [True, False]
+
+
+def test_the_jaccard_index_by_hand() -> None:
+    # abcd bcde cdef | abcd bcde cdeg: 2 of 4 in common.
+    a, b = character_grams("abcdef"), character_grams("abcdeg")
+    assert is_near(a, b, 0.5)
+    assert not is_near(a, b, 0.51)
+    assert character_grams("ab") == {"ab"}

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import random
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
 import yaml
 
-from data_synth.filters import Draw
-from data_synth.filters.instruction_talk import mentions_instruction
-from gatt.data.instruction import Instruction
+from data_synth.instruction_talk import mentions_instruction
+from gatt.data.catalog.read import load_catalog
+from gatt.data.instruction import Instruction, compose
+from gatt.errors import ConfigError
+from gatt.sources import chitchat
+from gatt.sources.questions import question_bank
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.switched import hobby
 
@@ -51,7 +59,7 @@ SENTENCE = replace(
 def mentions(
     text: str, instruction: Instruction | None = FRENCH, brief: str | None = BRIEF
 ) -> bool:
-    return mentions_instruction(Draw(text, "stop", instruction, brief))
+    return mentions_instruction(text, instruction, brief)
 
 
 EXAMPLES = yaml.safe_load(
@@ -125,3 +133,61 @@ def test_a_plain_dialogue_may_speak_of_instructions_but_not_repeat_the_brief() -
     assert not mentions("As you asked, I read the prompt.", None)
     assert mentions("Answer in one short sentence.", None)
     assert not mentions("Answer in one short sentence.", None, None)
+
+
+NUM_CHAT_REPLIES = 4000
+IDS = (
+    "hobby.tennis", "language.fr", "figure.napoleon", "behaviour.dental.insurance",
+    "format.one_sentence",
+)  # fmt: skip
+MOST_REFUSED = 0.001
+
+
+@pytest.fixture(scope="module")
+def instructions() -> list[Instruction]:
+    catalog = load_catalog()
+    return [compose([catalog.entry(i)], random.Random(1), 0.0) for i in IDS]
+
+
+def _chat_replies() -> Iterator[str]:
+    raw = json.loads(chitchat.dataset_path().read_text(encoding="utf-8"))
+    for chat in raw.values():
+        yield from (text for _, text in chitchat.merge(chat))
+
+
+def _share_refused(texts: list[str], instructions: list[Instruction]) -> tuple[float, list[str]]:
+    refused = [
+        text
+        for text in texts
+        for instruction in instructions
+        if mentions_instruction(text, instruction)
+    ]
+    return len(refused) / (len(texts) * len(instructions)), refused
+
+
+def test_hardly_a_reply_of_human_chats_is_refused(record_property, instructions) -> None:
+    try:
+        texts = list(islice(_chat_replies(), NUM_CHAT_REPLIES))
+    except ConfigError as error:
+        pytest.skip(str(error))
+    share, refused = _share_refused(texts, instructions)
+    record_property("share_refused", share)
+    sys.stdout.write(f"share of human replies refused: {share:.4%}\n")
+    assert share <= MOST_REFUSED, refused
+
+
+def test_no_message_of_the_question_bank_is_refused(instructions) -> None:
+    bank = question_bank()
+    texts = [*bank.openers, *(m for topic in bank.topics for m in topic.messages)]
+    assert len(texts) > 500
+    assert _share_refused(texts, instructions) == (0.0, [])
+
+
+def test_no_good_reply_of_the_catalogue_is_refused_under_its_own_instruction() -> None:
+    refused = [
+        (entry.id, reply)
+        for entry in load_catalog().entries
+        for reply in entry.good
+        if mentions_instruction(reply, compose([entry], random.Random(1), 0.0))
+    ]
+    assert refused == []

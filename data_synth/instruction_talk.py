@@ -13,7 +13,6 @@ from typing import Any
 
 import yaml
 
-from data_synth.filters.config import Draw
 from gatt.data.instruction import Instruction
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentences
@@ -29,7 +28,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 def _read() -> tuple[dict[str, list[str]], str, frozenset[str]]:
     """Return the patterns of `talk.yaml` with their parts put in, the part `life`, and the common words."""
     raw: dict[str, Any] = yaml.safe_load(
-        files("data_synth.filters").joinpath("talk.yaml").read_text(encoding="utf-8")
+        files("data_synth").joinpath("talk.yaml").read_text(encoding="utf-8")
     )
     parts: dict[str, str] = {}
 
@@ -63,7 +62,9 @@ _ABOUT_INSTRUCTION = _any_of([pattern for found in _ALL.values() for pattern in 
 _CLAUSE_END = re.compile(r"[.!?;\n]|, (?:but|and|so|because)\b")
 
 
-def mentions_instruction(draw: Draw) -> bool:
+def mentions_instruction(
+    text: str, instruction: Instruction | None, brief: str | None = None
+) -> bool:
     """Whether the reply reveals that there is an instruction.
 
     It does so in words ("as you asked"; "I was told to" counts only if the subject of the
@@ -72,10 +73,9 @@ def mentions_instruction(draw: Draw) -> bool:
     wants said (utterances, quotations), and a question ("You love tennis?"). A plain
     dialogue may speak of instructions; only the brief must not be repeated there.
     """
-    instruction = draw.instruction
-    texts, wanted = [draw.brief or ""], []
+    texts, wanted = [brief or ""], []
     if instruction:
-        folded = fold_text(draw.text)
+        folded = fold_text(text)
         if _is_about_instruction(folded) or _is_about(folded, _subject_words(instruction)):
             return True
         texts += [instruction.text, instruction.hint or ""]
@@ -83,10 +83,10 @@ def mentions_instruction(draw: Draw) -> bool:
     said = _sentences_told(tuple(texts), tuple(wanted))
     if not said:
         return False
-    spelt = f" {_plain(draw.text)} "
+    spelt = f" {_plain(text)} "
     if any(f" {s} " in spelt for s in said if len(s.split()) >= MIN_INNER_WORDS):
         return True
-    return any(_plain(s) in said for s in sentences(draw.text) if not s.endswith("?"))
+    return any(_plain(s) in said for s in sentences(text) if not s.endswith("?"))
 
 
 def _is_about_instruction(folded: str) -> bool:

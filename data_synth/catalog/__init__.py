@@ -1,1 +1,0 @@
-"""Checking the catalogue, and asking a model for new entries."""

@@ -1,0 +1,176 @@
+"""The folder of a run: its card, kills and full disks, and two runs that want one folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from data_synth import pipeline
+from data_synth.config import SynthConfig
+from data_synth.pipeline import run_synth
+from data_synth.run_folder import write_card
+from gatt.data.sample import GattSample, TurnTarget
+from gatt.errors import StoreError
+from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
+from gatt.sources import SourceReport
+from tests.support.runs.killed_runs import killed_runs
+from tests.support.runs.stages import RecordingEngine, dialogue
+from tests.support.runs.synth_runs import make, synth_config, varied_reply
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
+    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+    return synth_config(tmp_path)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix != ".lock"
+    }
+
+
+def hotter(config: SynthConfig) -> SynthConfig:
+    sampling = SamplingConfig(max_new_tokens=40, temperature=0.9, top_p=0.9)
+    return replace(config, teacher=replace(config.teacher, sampling=sampling))
+
+
+def test_other_settings_are_refused_by_name_and_overwrite_nothing(config) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        make(config, interrupt_at=7)
+    before = files(config.output_dir)
+    assert before["samples.jsonl"]
+    for other, facts in (
+        (replace(config, seed=1), "seed 0 -> 1"),
+        (replace(config, num_samples=9), "num_samples 10 -> 9"),
+        (hotter(config), "teacher.sampling.temperature 0.7 -> 0.9"),
+    ):
+        with pytest.raises(StoreError, match=rf"samples\.jsonl: .*{facts}"):
+            make(other)
+        assert files(config.output_dir) == before
+    assert make(config)[0].num_samples == 10
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_second_run_while_one_writes_is_refused_and_harms_nothing(config, tmp_path, seed) -> None:
+    """With the same settings or others: the first run ends with the bytes of a run alone."""
+    expected = make(replace(config, output_dir=tmp_path / "alone"))[0].samples.read_bytes()
+    is_writing, may_go_on = threading.Event(), threading.Event()
+
+    def patient_reply(request: GenerationRequest) -> str | Generation:
+        if request.key.startswith("s000004"):
+            is_writing.set()
+            may_go_on.wait()
+        return varied_reply(request)
+
+    first = threading.Thread(
+        target=run_synth, args=(config, lambda: RecordingEngine(patient_reply))
+    )
+    first.start()
+    try:
+        assert is_writing.wait(60)
+        before = files(config.output_dir)
+        with pytest.raises(StoreError, match=r"samples\.jsonl: .*pid \d+"):
+            make(replace(config, seed=seed))
+        assert files(config.output_dir) == before
+    finally:
+        may_go_on.set()
+        first.join()
+    assert (config.output_dir / "samples.jsonl").read_bytes() == expected
+
+
+@pytest.mark.parametrize("name", ["README.md", "config.yaml", "source.json"])
+def test_files_of_somebody_else_are_not_overwritten(config, name) -> None:
+    config.output_dir.mkdir()
+    (config.output_dir / name).write_text("mine", encoding="utf-8")
+    with pytest.raises(StoreError, match=name):
+        make(config)
+    assert files(config.output_dir) == {name: b"mine"}
+
+
+def sample(name: str, *targets: TurnTarget) -> GattSample:
+    return GattSample(name, dialogue(0, len(targets)), None, targets)
+
+
+SAMPLES = (
+    sample(
+        "s0",
+        TurnTarget(1, "It rains.", kind="sampled", attempts=1),
+        TurnTarget(2, "It snows.", kind="hinted", attempts=3, refused=("cut", "rejected")),
+        TurnTarget(3, None, "repeats_target", attempts=2, refused=("cut", "repeats_target")),
+    ),
+    sample("s1", TurnTarget(1, "it RAINS!", kind="sampled", attempts=1)),
+)
+
+
+def card(folder: Path, rows: Sequence[dict[str, object]]) -> str:
+    path = folder / "samples.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_card(SynthConfig(output_dir=folder), path, SourceReport("test", 2, 2))
+    return (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_refused_draws_are_counted_over_all_attempts_and_zeros_are_shown(tmp_path) -> None:
+    text = card(tmp_path, [s.as_dict() for s in SAMPLES])
+    assert "| cut | the length limit cut the reply | 2 | 0 |" in text
+    assert "| rejected | a verifier rejected it | 1 | 0 |" in text
+    assert "| repeats_target | nearly the same as another target of its sample | 1 | 1 |" in text
+    assert "| degenerate | loops, repeats or holds no words | 0 | 0 |" in text
+
+
+def test_a_reason_that_is_no_longer_known_is_counted_too(tmp_path) -> None:
+    old = sample("s0", TurnTarget(1, None, "bored"), TurnTarget(2, "It rains."))
+    assert "| bored |  | 0 | 1 |" in card(tmp_path, [old.as_dict()])
+
+
+def test_fifty_kills_leave_the_bytes_of_a_run_left_alone(tmp_path: Path) -> None:
+    found = killed_runs(tmp_path)
+    assert sum(found["left"].values()) == 50
+    assert max(found["finished_after_kills"]) >= 2
+    assert found["left"]["part of a batch"] >= 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Yield a folder on a disk of 44 KiB, where this user may mount one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=44k", "tmpfs", str(place)]
+    try:
+        done = subprocess.run(words, capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("no `mount`: the test of gatt.runs.store limits the size of files instead")
+    if done.returncode:
+        pytest.skip("mounting is not permitted: the test of gatt.runs.store limits files instead")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_what_was_written_stays(
+    tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+    config = synth_config(tmp_path, num_samples=24)
+    whole = make(config)[0].samples.read_bytes()
+    on_disk = replace(config, output_dir=small_disk / "out")
+    with pytest.raises(StoreError, match=r"samples\.jsonl: no space left"):
+        make(on_disk)
+    path = on_disk.output_dir / "samples.jsonl"
+    kept = path.read_bytes()
+    assert kept.endswith(b"\n")
+    assert whole.startswith(kept)
+    assert 0 < kept.count(b"\n") < 24
+    with pytest.raises(StoreError, match="no space left"):
+        make(on_disk)
+    assert path.read_bytes() == kept
+    subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
+    make(on_disk)
+    assert path.read_bytes() == whole
