@@ -60,30 +60,26 @@ def split_steps(
     class SplitAppend(AppendStep):
         def attend(
             self, layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-            window: int | None, *, scale: float, softcap: float | None,
+            window: int | None, **how: Any,
         ) -> torch.Tensor:  # fmt: skip
-            if window is not None or softcap is not None:
+            if window is not None or how["softcap"] is not None:
                 raise ValueError("split-softmax: expected attention without window and softcap")
-            _, heads, length, size = query.shape
-            repeat = heads // key.shape[1]
-            output = query.new_empty(1, length, heads, size)
-            for index, (prefix, (start, end)) in enumerate(
-                zip(self.prefixes, self._spans, strict=True)
-            ):
-                known = self._known[index]
-                prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
-                pair = prefix.read(layer, 0, known + end - start)
-                keys, values = (part.repeat_interleave(repeat, dim=0) for part in pair)
-                num = num_system((*prefix.ids, *self._tokens[index]))
-                places = torch.arange(known + end - start)
-                queries = places[known:, None]
-                scores = (query[0, :, start:end] @ keys.transpose(-1, -2) * scale).float()
-                weights = scores.masked_fill(places > queries, -torch.inf).softmax(-1)
-                # The system message itself is read as ever.
-                is_system = (places < num) & (queries >= num)
-                weights = raised(weights, is_system, exponent).to(values.dtype)
-                output[0, start:end] = (weights @ values).transpose(0, 1)
-            return output
+            return super().attend(layer, query, key, value, window, **how)
+
+        def _attended(
+            self, index: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor,
+            mask: torch.Tensor | None, *, scale: float, **_: Any,  # noqa: ARG002 - causal, told by the places
+        ) -> torch.Tensor:  # fmt: skip
+            repeat = query.shape[1] // keys.shape[1]
+            keys, values = (part.repeat_interleave(repeat, dim=1) for part in (keys, values))
+            places = torch.arange(keys.shape[2], device=query.device)
+            queries = places[-query.shape[2] :, None]
+            scores = (query @ keys.transpose(-1, -2) * scale).float()
+            weights = scores.masked_fill(places > queries, -torch.inf).softmax(-1)
+            # The system message itself is read as ever.
+            num = num_system((*self.prefixes[index].ids, *self._tokens[index]))
+            is_system = (places < num) & (queries >= num)
+            return raised(weights, is_system, exponent).to(values.dtype) @ values
 
     class SplitRow(RowStep):
         def __init__(self, cache: Any, tokens: Any, prefixes: Any, groups: Any, forks: Any) -> None:
@@ -91,14 +87,16 @@ def split_steps(
             ids = {g: p.ids for s in prefixes.stacks for g, (p, _) in s._prefixes.items()}
             if not all(group in ids for group in groups):
                 raise ValueError("split-softmax: a prompt shares no prefix with those of its case")
-            self._num_system = torch.tensor([num_system(ids[group]) for group in groups])
+            nums = [num_system(ids[group]) for group in groups]
+            self._num_system = torch.tensor(nums, device=self.input_ids.device)
 
         def _mask(self, window: int | None, repeat: int, dtype: torch.dtype) -> RowMask:
             mask = super()._mask(window, repeat, dtype)
-            columns = torch.arange(mask.seen.shape[-1])
-            is_shared = columns < mask.num_shared
-            is_system = is_shared & (columns < self._num_system[:, None])
-            mask.reweigh = lambda weights: raised(weights, is_system[:, None, None, None], exponent)
+            if mask.reweigh is None:
+                columns = torch.arange(mask.seen.shape[-1], device=mask.seen.device)
+                is_shared = columns < mask.num_shared
+                told = (is_shared & (columns < self._num_system[:, None]))[:, None, None, None]
+                mask.reweigh = lambda weights: raised(weights, told, exponent)
             return mask
 
     return SplitAppend, SplitRow

@@ -24,8 +24,10 @@ def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
     """
     model = None if config.engine.server else config.engine.model
     # What depends on an earlier stage, a download or a model's answers is not known yet.
-    is_untrained = not all(path.is_dir() for path in used_adapters(config).values())
-    is_open = config.source.name in ("hub", "questions") or (config.only_trained and is_untrained)
+    has_adapters = all(path.is_dir() for path in used_adapters(config).values())
+    is_open = config.source.name in ("hub", "questions") or (
+        config.only_trained and not has_adapters
+    )
     if not config.cases and is_open:
         return StagePlan(summary="cases that are not here yet", files=FILES, model=model)
     inputs = load_inputs(config, config.instructions.load(), lambda: make_engine(config.engine), "")

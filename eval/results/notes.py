@@ -39,8 +39,8 @@ def notes(
         )
     for arm in config.arms:
         if every := reminded_every(arm):
-            when = "every turn" if every == 1 else f"every {every}th turn after the first"
-            found.append(f"{arm} repeats the instruction on {when}.")
+            when = "on every turn" if every == 1 else f"every {every} turns"
+            found.append(f"{arm} repeats the instruction {when}.")
     if triggers:
         total = len(triggers.entries) + len(triggers.left_out)
         found.append(

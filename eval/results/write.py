@@ -22,6 +22,7 @@ from eval.records.samples import (
     RESULTS_FILE,
     ROLLOUTS_FILE,
     SAMPLES_FILE,
+    Sample,
     read_samples,
 )
 from eval.report.data.runs import read_attention
@@ -52,6 +53,8 @@ class EvalResult:
 
     results: dict[str, Any]
     report: Path
+    samples: Sequence[Sample]
+    """As `samples.jsonl` holds them."""
     num_new: int
     """Samples made by this call; 0 if all stood there already."""
 
@@ -148,7 +151,7 @@ def close(
     atomic_write_json(config.output_dir / RESULTS_FILE, results)
     report = config.output_dir / REPORT_FILE
     render_report(results | read_attention(config.output_dir), samples, report)
-    return EvalResult(results, report, num_new)
+    return EvalResult(results, report, samples, num_new)
 
 
 def coverage(constraints: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:

@@ -10,21 +10,14 @@ given beginning) and composed (the behaviour's sentence was added).
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from gatt.data.sample import read_samples
 
 KINDS = ("sampled", "hinted", "prefilled", "composed")
-
-
-def samples_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the samples of a packed file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def counted(folder: Path) -> str:
@@ -32,9 +25,9 @@ def counted(folder: Path) -> str:
     rows, total = [], Counter[str]()
     for path in sorted(folder.glob("*.jsonl.gz")):
         found = Counter[str]()
-        for sample in samples_of(path):
-            kinds = [turn["kind"] for turn in sample["turns"] if turn["reply"]]
-            found.update(dialogues=1, turns=len(sample["turns"]), targets=len(kinds))
+        for sample in read_samples(path):
+            kinds = [str(target.kind) for target in sample.targets if target.reply]
+            found.update(dialogues=1, turns=len(sample.targets), targets=len(kinds))
             found.update(kinds)
         rows.append((path.name.removesuffix(".jsonl.gz"), found))
         total.update(found)
@@ -49,11 +42,11 @@ def drawn(folder: Path, num: int, seed: int) -> Iterator[str]:
     """Yield targets under an instruction, drawn at random, each with its message."""
     found = []
     for path in sorted(folder.glob("*.jsonl.gz")):
-        for sample in samples_of(path):
-            users = [m["content"] for m in sample["dialogue"]["messages"] if m["role"] == "user"]
-            for turn, user in zip(sample["turns"], users, strict=True):
-                if turn["reply"] and sample["instruction"]:
-                    found.append((sample["instruction"]["text"], user, turn["reply"]))
+        for sample in read_samples(path):
+            users = [m.content for m in sample.dialogue.messages if m.role == "user"]
+            for target, user in zip(sample.targets, users, strict=True):
+                if target.reply and sample.instruction:
+                    found.append((sample.instruction.text, user, target.reply))
     for number, texts in enumerate(random.Random(seed).sample(found, num), 1):
         told, user, reply = (" / ".join(text.split("\n")) for text in texts)
         yield f"{number}. [{told}]\n   user: {user}\n   reply: {reply}"

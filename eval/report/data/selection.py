@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from eval.config import RUN_MARK
+from eval.config import RUN_MARK, is_untrained, reminded_every
 from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
 from gatt.data.instruction import SPLITS
 from gatt.errors import DataError
@@ -61,7 +61,8 @@ def split_arm(arm: str) -> tuple[str, str]:
 def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
     run, name = split_arm(arm)
-    known = ARM_NAMES.get(name) or name.replace("base+reminder_", "base + reminder every ")
+    every = reminded_every(name)
+    known = ARM_NAMES.get(name) or (f"base + reminder every {every}" if every else name)
     return f"{run}{RUN_MARK}{known}" if run else known
 
 
@@ -312,6 +313,6 @@ def headline_turn(turns: set[int]) -> int:
 def _pair(run: str, measured: Mapping[str, ByTurn]) -> tuple[str, ...]:
     """Return the trained arm of a run and its base arm, those of them that were measured."""
     names = {split_arm(arm)[1]: arm for arm in measured if split_arm(arm)[0] == run}
-    trained = [name for name in names if name != "base" and not name.startswith("base+reminder")]
+    trained = [name for name in names if not is_untrained(name)]
     ours = "gatt" if "gatt" in names else next(iter((*trained, *names)), "")
     return tuple(names[name] for name in dict.fromkeys((ours, "base")) if name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,7 @@ SPLITS: Final = {
     "heldout_family": "unseen family",
 }
 _BASE: Final = "base"
+_REMINDED: Final = re.compile(r"base\+reminder(_\d+)?")
 _RATES: Final = (
     "Per cent with 95 % interval, and the number of dialogues. Fewer false triggers are better. "
     "Rules judged whether the replies keep the instruction, not whether they are good."
@@ -75,7 +77,7 @@ def evaluation_of(
 
 
 def _check_adapter(folder: Path, arm: str, digest: str) -> None:
-    if arm == _BASE or arm.startswith("base+reminder"):
+    if arm == _BASE or _REMINDED.fullmatch(arm):
         raise DataError(f"{folder}: arm {arm!r} has no adapter: expected the arm of this adapter")
     path = folder / "rollouts.jsonl"
     rows = read_records(path) if path.is_file() else ()
