@@ -1,13 +1,13 @@
 """Faster linear layers for inference on a CPU: weights are put into oneDNN's layout once.
 
-`torch.nn.functional.linear` in float32 converts the layout of the weight at every call: half of the
+`torch.nn.functional.linear` converts the layout of the weight at every call: in float32 half of the
 time for the few rows of a sampling step, an eighth for thousands of rows. oneDNN also accepts a
 weight in its own layout. A LoRA adapter is added to the copy in that layout, not to the weight, which
 saves its small products, a quarter of the time. The order of the sums is another one: logits differ in
-their last digits.
+their last digits; in bfloat16 the sum of weight and adapter is rounded once more.
 
 The operators are those that torch's compiler uses for frozen models. Where they are missing, and for
-layers that are not plain float32 layers on a CPU, nothing is changed.
+layers that are not plain float32 or bfloat16 layers on a CPU, nothing is changed.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class _Layer:
         with torch.autocast("cpu", enabled=False):
             weight = self.base.weight.detach()
             if self.adapter is not None:
-                _, a, b = (part.detach() for part in self.parts)
-                weight = torch.addmm(weight, b, a, alpha=self._scaling)
+                _, a, b = (part.detach().float() for part in self.parts)
+                weight = torch.addmm(weight.float(), b, a, alpha=self._scaling).to(weight.dtype)
             packed: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, _LAID_OUT_FOR)
         return packed
 
@@ -126,7 +126,7 @@ class PackedLinears:
 
 def _layers(model: nn.Module) -> list[_Layer]:
     """Return the layers to change; none where operators are missing or the copies would be too large."""
-    operators = ("_reorder_linear_weight", "_linear_pointwise")
+    operators = ("_reorder_linear_weight", "_linear_pointwise", "_is_mkldnn_bf16_supported")
     if not torch.backends.mkldnn.is_available() or not all(  # type: ignore[no-untyped-call]
         hasattr(torch.ops.mkldnn, name) for name in operators
     ):
@@ -163,7 +163,7 @@ def _is_plain(layer: nn.Linear) -> bool:
     return (
         type(weight) is nn.Parameter
         and weight.device.type == "cpu"
-        and weight.dtype == torch.float32
+        and (weight.dtype == torch.float32 or _is_bfloat16(weight))
         and weight.is_contiguous()
         and not weight.is_inference()
         # A forward that other code has replaced is kept.
@@ -171,11 +171,16 @@ def _is_plain(layer: nn.Linear) -> bool:
     )
 
 
+def _is_bfloat16(weight: torch.Tensor) -> bool:
+    """Whether a weight is in bfloat16, and oneDNN has products in it for this CPU."""
+    return weight.dtype == torch.bfloat16 and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
 def _forward(layer: _Layer, packed: torch.Tensor) -> Any:
     plain = layer.module.forward
 
     def forward(x: torch.Tensor) -> torch.Tensor:
-        if x.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
+        if x.dtype != packed.dtype or torch.is_autocast_enabled("cpu"):
             found: torch.Tensor = plain(x)
         else:
             found = torch.ops.mkldnn._linear_pointwise(x, packed, layer.base.bias, "none", [], "")

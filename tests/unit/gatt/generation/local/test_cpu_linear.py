@@ -137,6 +137,22 @@ def test_several_adapters_stay_laid_out_as_far_as_the_memory_goes(adapted, x, mo
     assert {key[1] for key in packed._packed} == {"one", None}
 
 
+@pytest.mark.skipif(
+    not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="a CPU without products in bfloat16"
+)
+def test_in_bfloat16_the_adapter_is_added_before_the_rounding(adapted, x) -> None:
+    with torch.inference_mode():
+        exact = adapted(x)
+    for layer in (adapted.base_model.model.head, up(adapted).base_layer):
+        layer.to(torch.bfloat16)
+    adapted.base_model.model.down.base_layer.to(torch.bfloat16)
+    packed = PackedLinears(adapted)
+    rounded = used(packed, x.bfloat16())
+    assert {held.weight.dtype for held in packed._packed.values()} == {torch.bfloat16}
+    assert rounded.dtype == torch.bfloat16
+    assert (rounded.float() - exact).norm() < 0.02 * exact.norm()
+
+
 @pytest.mark.parametrize("kwargs", [{"use_dora": True}, {"lora_bias": True}])
 def test_an_adapter_that_is_more_than_two_matrices_stays_as_it_is(net, x, kwargs) -> None:
     model = with_effect(get_peft_model(net, lora(["up"], **kwargs)))
