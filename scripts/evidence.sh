@@ -207,10 +207,11 @@ stage_qwen_validation() {
 }
 stage_qwen_ordinary() {
   qwen ordinary adherence ordinary
-  qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=30
+  qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=20
 }
 stage_qwen_table30() {
   qwen table30 probe_recall table30
+  qwen table30_base probe_recall table30 --arms='[base, gatt]' --num_dialogues=30
   qwen table30_40 probe_recall table30 --num_turns=40 --probe_turns='[30, 40]' --num_dialogues=30
 }
 stage_qwen_heldout() {
@@ -222,6 +223,35 @@ stage_qwen_cost() {
   local out=runs/evidence/qwen configs=configs/qwen
   evaluate cost false_trigger cost
   perplexity cost
+}
+stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself
+  local files
+  restore qwen qwen
+  restore data data
+  of_sets data
+  student small_teacher smollm2-135m-instruct
+  student small_own smollm2-135m-instruct --samples="$(listed "${files[@]}")"
+  other_student small smollm2-135m-instruct "{teacher: $out/qwen/small_teacher/adapter, own: $out/qwen/small_own/adapter}" \
+    --arms='[base, teacher, own]' --num_dialogues=40
+}
+stage_qwen_large() { # teacher and student the same, as in the paper: the 1.5B on six dialogues of each set
+  local file part=$out/qwen/large.jsonl
+  restore qwen qwen
+  for file in "$out"/qwen/{chitchat,questions}_*/samples.jsonl; do head -n 6 "$file"; done >"$part"
+  student large qwen2.5-coder-1.5b-instruct --samples="[$part]"
+  other_student large qwen2.5-coder-1.5b-instruct "{gatt: $out/qwen/large/adapter}" \
+    --arms='[base, gatt, base+reminder]' --num_dialogues=20
+}
+student() { # student NAME MODEL [KEY=VALUE…]: trained as the 0.5B is
+  gatt train --config configs/qwen/train.yaml --output_dir="$out/qwen/$1" --model="$2" "${@:3}"
+}
+other_student() { # other_student NAME MODEL ADAPTERS [KEY=VALUE…]: 20 turns of people's and of its own history
+  local name=student_$1 history
+  shift
+  for history in reference own; do
+    qwen "${name}_$history" adherence ordinary --engine.model="$1" --adapters="$2" --num_turns=20 \
+      --turns='[1, 2, 4, 8, 12, 20]' --histories="[$history]" "${@:3}"
+  done
 }
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated

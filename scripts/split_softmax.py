@@ -13,7 +13,7 @@ each needs a folder of its own. The chat template has to begin a user's message 
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,15 @@ def split_steps(
     return SplitAppend, SplitRow
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Evaluate under the exponent that comes first, then the configuration."""
-    exponent, file, *overrides = arguments
-    config = load_config(EvalConfig, Path(file), overrides)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("exponent", type=float)
+    parser.add_argument("config", type=Path)
+    args, overrides = parser.parse_known_args(arguments)
+    config = load_config(EvalConfig, args.config, overrides)
     engine = local_engine(config.engine, used_adapters(config))
     start = engine.tokenizer.encode("<|im_start|>user", add_special_tokens=False)
 
@@ -113,9 +118,9 @@ def main(arguments: Sequence[str]) -> None:
         pairs = zip(*(ids[offset:] for offset in range(len(start))), strict=False)
         return next((at for at, found in enumerate(pairs) if list(found) == start), len(ids))
 
-    decoding.AppendStep, decoding.RowStep = split_steps(num_system, float(exponent))
+    decoding.AppendStep, decoding.RowStep = split_steps(num_system, args.exponent)
     print(evaluate(config, engine=lambda: engine).report)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -7,7 +7,7 @@ Every arm reads the same dialogues, so the differences are the instruction's. No
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -27,11 +27,15 @@ def no_engine() -> None:
     raise GattError("prompt_tokens: expected dialogues that have replies")
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table of a configuration and overrides."""
-    file, *overrides = arguments
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("config", type=Path)
+    args, overrides = parser.parse_known_args(arguments)
     # No adapter has to be there.
-    config = load_config(EvalConfig, Path(file), [*overrides, "only_trained=false"])
+    config = load_config(EvalConfig, args.config, [*overrides, "only_trained=false"])
     cases = load_inputs(config, config.instructions.load(), no_engine, "").cases
     tokenizer = load_tokenizer(config.engine.model)
     print(f"| tokens of the prompt | {' | '.join(f'turn {turn}' for turn in config.turns)} |")
@@ -47,4 +51,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ from tests.support.texts.doc_pages import ROOT
 STAGES = (
     "ability", "validation", "table30", "ordinary", "attend", "heldout", "combined", "switch", "cost",
     "long", "ablations", "samples", "gpu", "qwen_validation", "qwen_table30", "qwen_ordinary", "qwen_heldout",
-    "qwen_cost",
+    "qwen_cost", "qwen_small", "qwen_large",
 )  # fmt: skip
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 SCHEMAS: dict[str, type[Any]] = {
@@ -62,6 +63,11 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
             made = tmp_path / "runs" / "evidence" / folder / name
             made.mkdir(parents=True)
             write_samples(made / "samples.jsonl", rows)
+    for name in ("data/plain", "qwen/chitchat_plain", "qwen/questions_figure"):
+        packed = tmp_path / "results" / f"{name}.jsonl.gz"
+        packed.parent.mkdir(parents=True, exist_ok=True)
+        rows_text = (tmp_path / "runs/evidence/data/plain/samples.jsonl").read_bytes()
+        packed.write_bytes(gzip.compress(rows_text))
     # Its training samples can no longer be made.
     kept = tmp_path / "results" / "switch_adapter" / "adapter_model.safetensors"
     kept.parent.mkdir(parents=True)
