@@ -7,7 +7,8 @@ saves its small products, a quarter of the time. The order of the sums is anothe
 their last digits; in bfloat16 the sum of weight and adapter is rounded once more.
 
 The operators are those that torch's compiler uses for frozen models. Where they are missing, and for
-layers that are not plain float32 or bfloat16 layers on a CPU, nothing is changed.
+layers that are not plain float32 layers on a CPU, or bfloat16 ones on a CPU that multiplies it, nothing
+is changed.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class PackedLinears:
 
 def _layers(model: nn.Module) -> list[_Layer]:
     """Return the layers to change; none where operators are missing or the copies would be too large."""
-    operators = ("_reorder_linear_weight", "_linear_pointwise", "_is_mkldnn_bf16_supported")
+    operators = ("_reorder_linear_weight", "_linear_pointwise")
     if not torch.backends.mkldnn.is_available() or not all(  # type: ignore[no-untyped-call]
         hasattr(torch.ops.mkldnn, name) for name in operators
     ):
@@ -163,17 +164,15 @@ def _is_plain(layer: nn.Linear) -> bool:
     return (
         type(weight) is nn.Parameter
         and weight.device.type == "cpu"
-        and (weight.dtype == torch.float32 or _is_bfloat16(weight))
+        and (
+            weight.dtype == torch.float32
+            or (weight.dtype == torch.bfloat16 and multiplies_bfloat16())
+        )
         and weight.is_contiguous()
         and not weight.is_inference()
         # A forward that other code has replaced is kept.
         and "forward" not in vars(layer)
     )
-
-
-def _is_bfloat16(weight: torch.Tensor) -> bool:
-    """Whether a weight is in bfloat16, and oneDNN has products in it for this CPU."""
-    return weight.dtype == torch.bfloat16 and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def _forward(layer: _Layer, packed: torch.Tensor) -> Any:

@@ -63,11 +63,11 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
             made = tmp_path / "runs" / "evidence" / folder / name
             made.mkdir(parents=True)
             write_samples(made / "samples.jsonl", rows)
+    packed = gzip.compress((tmp_path / "runs/evidence/data/plain/samples.jsonl").read_bytes())
     for name in ("data/plain", "qwen/chitchat_plain", "qwen/questions_figure"):
-        packed = tmp_path / "results" / f"{name}.jsonl.gz"
-        packed.parent.mkdir(parents=True, exist_ok=True)
-        rows_text = (tmp_path / "runs/evidence/data/plain/samples.jsonl").read_bytes()
-        packed.write_bytes(gzip.compress(rows_text))
+        samples = tmp_path / "results" / f"{name}.jsonl.gz"
+        samples.parent.mkdir(parents=True, exist_ok=True)
+        samples.write_bytes(packed)
     # Its training samples can no longer be made.
     kept = tmp_path / "results" / "switch_adapter" / "adapter_model.safetensors"
     kept.parent.mkdir(parents=True)

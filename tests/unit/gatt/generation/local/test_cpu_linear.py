@@ -138,14 +138,14 @@ def test_several_adapters_stay_laid_out_as_far_as_the_memory_goes(adapted, x, mo
 
 
 @pytest.mark.skipif(
-    not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="a CPU without products in bfloat16"
+    not packed_linear.multiplies_bfloat16(), reason="a CPU without products in bfloat16"
 )
 def test_in_bfloat16_the_adapter_is_added_before_the_rounding(adapted, x) -> None:
     with torch.inference_mode():
         exact = adapted(x)
-    for layer in (adapted.base_model.model.head, up(adapted).base_layer):
+    net = adapted.base_model.model
+    for layer in (net.up.base_layer, net.down.base_layer, net.head):
         layer.to(torch.bfloat16)
-    adapted.base_model.model.down.base_layer.to(torch.bfloat16)
     packed = PackedLinears(adapted)
     rounded = used(packed, x.bfloat16())
     assert {held.weight.dtype for held in packed._packed.values()} == {torch.bfloat16}
