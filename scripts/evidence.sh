@@ -224,6 +224,19 @@ stage_qwen_cost() {
   evaluate cost false_trigger cost
   perplexity cost
 }
+split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: the base model under it, to results/NAME
+  local name=$1 folder=$out/qwen/$1
+  "${PYTHON:-python3}" scripts/split_softmax.py "$2" "configs/qwen/eval_$3.yaml" --arms='[base]' --output_dir="$folder" "${@:4}"
+  publish "$name" "$folder"
+  replies "$name" "$folder"
+}
+stage_qwen_split_validation() { # which exponent is best: 1 is the base model as it is
+  local exponent
+  for exponent in 1 0.9 0.8 0.6; do split_softmax "split_softmax_validation_$exponent" "$exponent" validation; done
+}
+stage_qwen_split() { # the exponent that the validation part chose
+  split_softmax split_softmax 0.8 ordinary --num_turns=20 --turns='[1, 2, 4, 8, 12, 20]'
+}
 stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself
   local files
   restore qwen qwen
