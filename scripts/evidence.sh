@@ -208,10 +208,11 @@ stage_qwen_validation() {
 stage_qwen_ordinary() {
   qwen ordinary adherence ordinary
   qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=20
+  qwen ordinary_40 adherence ordinary --arms='[gatt]' --num_turns=40 --turns='[20, 30, 40]'
 }
 stage_qwen_table30() {
   qwen table30 probe_recall table30
-  qwen table30_base probe_recall table30 --arms='[base, gatt]' --num_dialogues=30
+  qwen table30_base probe_recall table30 --arms='[base]' --num_dialogues=30
   qwen table30_40 probe_recall table30 --num_turns=40 --probe_turns='[30, 40]' --num_dialogues=30
 }
 stage_qwen_heldout() {
@@ -235,7 +236,7 @@ stage_qwen_split_validation() { # which exponent is best: 1 is the base model as
   for exponent in 1 0.9 0.8 0.6; do split_softmax "split_softmax_validation_$exponent" "$exponent" validation; done
 }
 stage_qwen_split() { # the exponent that the validation part chose
-  split_softmax split_softmax 0.8 ordinary --num_turns=20 --turns='[1, 2, 4, 8, 12, 20]'
+  split_softmax split_softmax 0.8 ordinary
 }
 stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself
   local files
@@ -262,8 +263,8 @@ other_student() { # other_student NAME MODEL ADAPTERS [KEY=VALUE…]: 20 turns o
   local name=student_$1 history
   shift
   for history in reference own; do
-    qwen "${name}_$history" adherence ordinary --engine.model="$1" --adapters="$2" --num_turns=20 \
-      --turns='[1, 2, 4, 8, 12, 20]' --histories="[$history]" "${@:3}"
+    qwen "${name}_$history" adherence ordinary --engine.model="$1" --adapters="$2" \
+      --histories="[$history]" "${@:3}"
   done
 }
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
