@@ -293,10 +293,10 @@ stage_main() { # the adapter of all evaluations: results/adapter, to be committe
   keep "$out/main/adapter" results/adapter
 }
 stage_validation() { evaluate validation adherence validation --arms='[base, gatt]'; }
-stage_table30() { evaluate table30 probe_recall table30; }
+stage_table30() { evaluate table30_135m probe_recall table30; }
 stage_ordinary() {
-  evaluate ordinary adherence ordinary
-  evaluate ordinary_own adherence ordinary --histories='[own]' --num_dialogues=30
+  evaluate ordinary_135m adherence ordinary
+  evaluate ordinary_own_135m adherence ordinary --histories='[own]' --num_dialogues=30
   # The instruction at the start of the first message, where training had it in half of the samples.
   evaluate ordinary_first_user adherence ordinary --placement=first_user --splits='[train]'
   evaluate ordinary_dental adherence dental
@@ -305,7 +305,7 @@ stage_ordinary() {
   evaluate table30_long probe_recall table30 --num_dialogues=30 --probe_turns='[2, 4, 20]' --sampling.max_new_tokens=128
 }
 stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: half an hour
-  local from=$out/ordinary
+  local from=$out/ordinary_135m
   [[ -f "$from/attention-turns.png" ]] || # written last
     gatt attend --results="$from" --num_dialogues=15 --overwrite=true \
       --chart="$from/attention.png"
@@ -316,11 +316,11 @@ stage_attend() { # where the model looks in the ordinary dialogues, both arms ov
   mkdir -p results/attend
   cp "$from"/attention.{json,html} "$from"/attention{,-turns}.png results/attend/
   cp "$out/attend_20/attention.json" results/attend/attention-20.json
-  publish ordinary "$from" # Its report has the section now.
+  publish ordinary_135m "$from" # Its report has the section now.
 }
 stage_heldout() { # 20 turns of its own, and 40 of a human history
-  evaluate heldout adherence heldout
-  evaluate heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
+  evaluate heldout_135m adherence heldout
+  evaluate heldout_reference_135m adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
     --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
 }
 stage_combined() {
@@ -352,8 +352,8 @@ switched() { # switched NAME KIND METRIC [KEY=VALUE…]: all instructions change
   evaluate "$name" "$metric" switch --switch.replace=0 "--switch.$kind=1" "$@"
 }
 stage_cost() { # no instruction at all: false triggers, task completion, perplexity
-  evaluate cost false_trigger cost
-  perplexity cost
+  evaluate cost_135m false_trigger cost
+  perplexity cost_135m
   # All others of that part: the recipe was chosen by the first hundred.
   perplexity cost_untouched --skip_dialogues=100 --num_dialogues=1000
 }

@@ -14,9 +14,9 @@ import matplotlib.pyplot as plt
 
 COLOURS: Final = {"base": "#8a8f98", "base+reminder": "#d08a2e", "gatt": "#1f6fb2"}
 PANELS: Final = {
-    "its own chat": Figure("ordinary_own", split="train"),
+    "its own chat": Figure("ordinary_own_135m", split="train"),
     "people's history: replies that ignore it": Figure(
-        "ordinary", history="reference", split="train"
+        "ordinary_135m", history="reference", split="train"
     ),
 }
 TRAINED: Final = {

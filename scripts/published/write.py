@@ -24,11 +24,11 @@ ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-TABLE30: Final = Figure("table30", "probe_recall", "reference")
-OWN: Final = Figure("ordinary_own", split="train")
-OWN_UNSEEN: Final = Figure("ordinary_own", split="heldout_value")
-PEOPLE: Final = Figure("ordinary", history="reference", split="train")
-PEOPLE_UNSEEN: Final = Figure("ordinary", history="reference", split="heldout_value")
+TABLE30: Final = Figure("table30_135m", "probe_recall", "reference")
+OWN: Final = Figure("ordinary_own_135m", split="train")
+OWN_UNSEEN: Final = Figure("ordinary_own_135m", split="heldout_value")
+PEOPLE: Final = Figure("ordinary_135m", history="reference", split="train")
+PEOPLE_UNSEEN: Final = Figure("ordinary_135m", history="reference", split="heldout_value")
 ROWS: Final = {
     "asked about it (as in Llama 2's Table 30)": TABLE30,
     "ordinary reply, its own chat": OWN,
@@ -119,8 +119,8 @@ def page(run: str, entry: Mapping[str, Any]) -> str:
         f"{entry['protocol']}\n",
         *(table_of(run, each, entry.get("published", {})) for each in entry["tables"]),
         "".join(f"- {caveat}\n" for caveat in entry.get("caveats", ())),
-        f"Made anew by `{entry['command']}`. Seed {found['seed']}, {found['hardware']}, commit "
-        f"{found['commit']}. [All runs](../README.md).\n",
+        f"Made anew by `{entry['command']}`. {found['model']}, seed {found['seed']}, {found['hardware']}, "
+        f"commit {found['commit']}. [All runs](../README.md).\n",
     ]
     return "\n".join(part for part in parts if part)
 
