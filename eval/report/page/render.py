@@ -16,7 +16,7 @@ from markupsafe import Markup
 from rich.table import Table as RichTable
 
 from eval.records.samples import Sample
-from eval.report.charts.attention import attention_svgs
+from eval.report.charts.attention import attention_svg
 from eval.report.charts.curves import hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
@@ -60,8 +60,7 @@ def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
     return {
         "data": data,
         "conclusion": conclusion(data),
-        "svgs": attention_svgs(data, known),
-        "shown": data["maps"][0],
+        "svg": attention_svg(data, known),
         "tables": [turn_table(data, MOST_COLUMNS), *([_fall_table(falls)] if falls else [])],
     }
 
@@ -99,22 +98,15 @@ def attention_table(data: Record) -> RichTable:
 
 
 def turn_table(data: Record, most: int) -> Table:
-    """Return the share on the instruction at so many turns, per arm, and the difference."""
-    records = {(r["arm"], r["metric"], r["turn"]): r for r in data["curves"]}
-    turns = few_turns(sorted({r["turn"] for r in data["curves"]}), most, HEADLINE_TURN_LIMIT)
-
-    def cells(arm: str, metric: str, sign: str = "") -> list[Cell]:
-        found = (records.get((arm, metric, turn)) for turn in turns)
-        return [
-            Cell(signed(r["value"], 2, sign), bounds(r["low"], r["high"], 2)) if r else EMPTY
-            for r in found
-        ]
-
-    even = {r["turn"]: Cell(signed(r["even"], 2)) for r in data["curves"] if "even" in r}
-    rows = (
-        *(row(arm_cell(arm), *cells(arm, "mass")) for arm in data["arms"]),
-        row("difference", *cells(data["arms"][-1], "mass_difference", "+")),
-        row("if all visible tokens got the same", *(even.get(t, EMPTY) for t in turns)),
+    """Return the share on the instruction at so many turns, per arm."""
+    found = {(r["arm"], r["turn"]): r for r in data["curves"] if r["metric"] == "mass"}
+    turns = few_turns(sorted({turn for _, turn in found}), most, HEADLINE_TURN_LIMIT)
+    cells = {
+        key: Cell(signed(r["value"], 2), bounds(r["low"], r["high"], 2)) for key, r in found.items()
+    }
+    rows = tuple(
+        row(arm_cell(arm), *(cells.get((arm, turn), EMPTY) for turn in turns))
+        for arm in data["arms"]
     )
     heads = ("arm", *(f"turn {turn}" for turn in turns))
     return Table("Attention on the instruction", heads, rows, "per cent", is_folded=False)
