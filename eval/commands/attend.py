@@ -30,13 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print the table and the places of the files."""
-    from rich.console import Console
-
-    from eval.report.page.render import attention_table
+    """Measure, print what was found and the places of the files."""
+    from eval.report.page.render import conclusion
     from eval.studies.attention.run import attend
 
     results, written = attend(config_from_args(AttendConfig, args))
-    Console().print(attention_table(results))
-    sys.stdout.writelines(f"{path}\n" for path in written)
+    sys.stdout.writelines(f"{line}\n" for line in (conclusion(results), *written))
     return 0

@@ -13,7 +13,6 @@ from typing import Any, Final
 import yaml
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
-from rich.table import Table as RichTable
 
 from eval.records.samples import Sample
 from eval.report.charts.attention import attention_svg
@@ -35,7 +34,6 @@ from eval.report.data.selection import (
 from eval.report.page.transcripts import RULE, Transcripts, examples, packed
 from eval.report.tables.rates import EMPTY, Cell, Table, arm_cell, rate_table, row
 from eval.report.tables.sections import table_sections
-from eval.report.tables.written import rich_table
 from gatt.runs.atomic_file import atomic_stream
 
 Record = Mapping[str, Any]
@@ -44,8 +42,6 @@ HIDDEN: Final = "instruction"
 """What is hidden in the rows that the conclusion speaks of."""
 MOST_COLUMNS: Final = 6
 """Turns of the table; the curve and the file have them all."""
-TERMINAL_COLUMNS: Final = 3
-"""Turns that fit into the width of a terminal, with their intervals."""
 
 
 def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
@@ -61,7 +57,7 @@ def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
         "data": data,
         "conclusion": conclusion(data),
         "svg": attention_svg(data, known),
-        "tables": [turn_table(data, MOST_COLUMNS), *([_fall_table(falls)] if falls else [])],
+        "tables": [_turn_table(data), *([_fall_table(falls)] if falls else [])],
     }
 
 
@@ -90,17 +86,10 @@ def conclusion(data: Record) -> str:
     return " ".join(said)
 
 
-def attention_table(data: Record) -> RichTable:
-    """Return what `gatt attend` prints: the share of attention at a few turns, and the conclusion."""
-    table = turn_table(data, TERMINAL_COLUMNS)
-    columns = range(len(table.heads))
-    return rich_table(table, columns, "attention on the instruction, %", conclusion(data))
-
-
-def turn_table(data: Record, most: int) -> Table:
-    """Return the share on the instruction at so many turns, per arm."""
+def _turn_table(data: Record) -> Table:
+    """Return the share on the instruction at a few turns, per arm."""
     found = {(r["arm"], r["turn"]): r for r in data["curves"] if r["metric"] == "mass"}
-    turns = few_turns(sorted({turn for _, turn in found}), most, HEADLINE_TURN_LIMIT)
+    turns = few_turns(sorted({turn for _, turn in found}), MOST_COLUMNS, HEADLINE_TURN_LIMIT)
     cells = {
         key: Cell(signed(r["value"], 2), bounds(r["low"], r["high"], 2)) for key, r in found.items()
     }
