@@ -74,12 +74,8 @@ def terminal_table(results: Mapping[str, Any], width: int = 80) -> RichTable:
     places = few_turns(range(1, num_turns + 1), most, keep)
     left_out = f" {len(places)} of {num_turns} turns." if len(places) < num_turns else ""
     note = f"{table.note}. {legend(curves)}{left_out} The report has all measures."
-    return rich_table(table, [0, *places, num_turns + 1], title, note)
-
-
-def rich_table(table: Table, columns: Sequence[int], title: str, note: str) -> RichTable:
-    """Return some columns of a table; the parts of a cell stand below each other."""
     found = RichTable(title=Text(title, style="bold"), caption=Text(note))
+    columns = [0, *places, num_turns + 1]
     for column in columns:
         is_text = column < table.num_texts
         found.add_column(table.heads[column], justify="left" if is_text else "right")
