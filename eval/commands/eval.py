@@ -52,9 +52,10 @@ def check(config: EvalConfig) -> None:
 
 
 def execute(config: EvalConfig) -> str:
-    """Run the evaluation and print its table; return one line on what is there."""
+    """Run the evaluation, print its table and some dialogues; return one line on what is there."""
     from rich.console import Console
 
+    from eval.report.tables.side_by_side import side_by_side
     from eval.report.tables.written import terminal_table
     from eval.run import evaluate
 
@@ -64,6 +65,8 @@ def execute(config: EvalConfig) -> str:
     trained = [arm for arm in config.arms if arm in config.adapters]
     other = next((arm for arm in trained if arm != config.compared_with), None)
     if other is not None:
+        for table in side_by_side(result.samples, (config.compared_with, other)):
+            console.print(table)
         told = next((s.instruction for s in result.samples if s.instruction), None)
         if told is not None and len(told.entries) == 1 and config.engine.server is None:
             console.print(_chat_line(config, other, told.entries[0]), soft_wrap=True)

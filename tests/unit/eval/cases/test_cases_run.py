@@ -76,6 +76,7 @@ def test_coverage_and_events_stand_in_the_results(tmp_path) -> None:
     assert [(e["event"], e["turns_since"], e["rate"]) for e in jumps] == [
         ("topic_jump", 0, 1.0), ("topic_jump", 1, 1.0),
     ]  # fmt: skip
+    assert {"area", "half_life"} <= {s["name"] for s in results["summaries"]}
     # Every reply but the first repeats an earlier one.
     assert [n for n in results["notes"] if n.startswith("base: 100 % of its replies at turn 4")]
 
