@@ -15,7 +15,7 @@ TAKES_OVERRIDES = True
 CONFIG = AttendConfig
 EXAMPLES = """examples:
   gatt attend --results runs/demo
-  gatt attend --results runs/demo --output_dir runs/look --chart runs/look/map.png
+  gatt attend --results runs/demo --output_dir runs/look --chart runs/look/attention.png
 
 It reads a finished evaluation. Without --output_dir, the report of the evaluation gets a section on
 attention.
@@ -30,13 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print the table and the places of the files."""
-    from rich.console import Console
-
-    from eval.report.page.render import attention_table
+    """Measure, print what was found and the places of the files."""
+    from eval.report.page.render import conclusion
     from eval.studies.attention.run import attend
 
     results, written = attend(config_from_args(AttendConfig, args))
-    Console().print(attention_table(results))
-    sys.stdout.writelines(f"{path}\n" for path in written)
+    sys.stdout.writelines(f"{line}\n" for line in (conclusion(results), *written))
     return 0

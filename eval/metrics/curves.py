@@ -8,7 +8,7 @@ dialogue's own replies were written without the instruction: adherence to "use n
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -164,10 +164,6 @@ class EventPoint(Rate):
     """What the user did, such as `topic_jump`."""
     turns_since: int
     """First of the range of turns since the event; 0 is the reply to the event itself."""
-    turns_until: int | None
-    """Last of the range, None for the open one."""
-    num_released: int
-    """Replies from which leaving the instruction alone was expected, undecided ones included."""
 
 
 def events(samples: Iterable[Sample]) -> list[EventPoint]:
@@ -182,28 +178,19 @@ def events(samples: Iterable[Sample]) -> list[EventPoint]:
         groups: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
         for event, since, sample in _since_events(members):
             groups[event, since].append(Outcome(sample, sample.status))
-        for (event, since), outcomes in sorted(groups.items()):
-            after = [t for t in TURNS_SINCE if t > since]
-            released = Counter(
-                (split, family)
-                for sample in (o.sample for o in outcomes if o.sample.expected == "released")
-                for split in (ALL, sample.split)
-                for family in (ALL, sample.family)
+        found += [
+            EventPoint(
+                arm=arm,
+                history=history,
+                split=split,
+                family=family,
+                event=event,
+                turns_since=since,
+                **vars(rate_of(rows)),
             )
-            found += [
-                EventPoint(
-                    arm=arm,
-                    history=history,
-                    split=split,
-                    family=family,
-                    event=event,
-                    turns_since=since,
-                    turns_until=after[0] - 1 if after else None,
-                    num_released=released[split, family],
-                    **vars(rate_of(rows)),
-                )
-                for split, family, rows in Rows.of(outcomes).slices()
-            ]
+            for (event, since), outcomes in sorted(groups.items())
+            for split, family, rows in Rows.of(outcomes).slices()
+        ]
     return found
 
 

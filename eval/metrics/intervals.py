@@ -32,11 +32,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import ndtri, stdtrit
 
 Z_95 = float(ndtri(0.975))
@@ -91,21 +90,6 @@ class Ways:
         return Ways(self.dialogue[chosen], self.instruction[chosen], self.case[chosen])
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What was counted in each reply: the mean of values is the rate."""
-
-    values: Floats
-    """0 or 1, or a score between; for differences from -1 to 1."""
-    extremes: tuple[float, float] = (0.0, 1.0)
-    """Least and largest possible value."""
-
-    @property
-    def mean(self) -> float:
-        """The rate, or the difference."""
-        return float(self.values.mean())
-
-
 def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
     """Return the interval of a rate over dialogues and, if they are enough, over instructions.
 
@@ -115,8 +99,7 @@ def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
     """
     if not len(passed):
         return 0.0, 1.0
-    measured = Measured(passed)
-    return wilson_from_rate(measured.mean, effective_size(measured, ways))
+    return wilson_from_rate(float(passed.mean()), effective_size(passed, ways))
 
 
 def graded_interval(scores: Floats, ways: Ways) -> tuple[float, float]:
@@ -130,8 +113,7 @@ def graded_interval(scores: Floats, ways: Ways) -> tuple[float, float]:
         scores: from 0 to 1 a reply, at least one.
         ways: the same replies.
     """
-    measured = Measured(scores)
-    mean, size = measured.mean, effective_size(measured, ways)
+    mean, size = float(scores.mean()), effective_size(scores, ways)
     binary = mean * (1 - mean)
     if not binary:
         return wilson_from_rate(mean, size)
@@ -139,19 +121,20 @@ def graded_interval(scores: Floats, ways: Ways) -> tuple[float, float]:
     return wilson_from_rate(mean, size * binary / pooled)
 
 
-def effective_size(measured: Measured, ways: Ways) -> float:
+def effective_size(values: Floats, ways: Ways, least: float = 0.0) -> float:
     """Return how many independent replies the replies are worth, from 1 to their number.
 
     Args:
-        measured: at least one reply.
+        values: of at least one reply: what is counted, so that their mean is the rate.
         ways: the same replies.
+        least: the least possible value, -1 for differences; the largest is 1.
     """
-    num = len(measured.values)
-    by_dialogue, num_dialogues = inflation(measured, ways.dialogue)
+    num = len(values)
+    by_dialogue, num_dialogues = inflation(values, ways.dialogue, least)
     if num == 1 or num_dialogues == 1:
         return 1.0
-    by_case, _ = inflation(measured, ways.case)
-    by_instruction, num_instructions = inflation(measured, ways.instruction)
+    by_case, _ = inflation(values, ways.case, least)
+    by_instruction, num_instructions = inflation(values, ways.instruction, least)
     if num_instructions < MIN_INSTRUCTIONS:
         # Cases of one dialogue are then alike through the dialogue alone.
         by_case, by_instruction, num_instructions = 1.0, 1.0, num_dialogues
@@ -172,36 +155,28 @@ def num_groups(codes: Codes) -> int:
     return int(np.count_nonzero(np.bincount(codes))) if len(codes) else 0
 
 
-def inflation(measured: Measured, groups: Codes) -> tuple[float, int]:
+def inflation(values: Floats, groups: Codes, least: float = 0.0) -> tuple[float, int]:
     """Return by how much grouping inflates the variance of the mean, and the number of groups."""
     count, num = num_groups(groups), len(groups)
     # With two pseudo-groups of mean size, one at each extreme.
     share = PSEUDO / count
     weight = 1 + 2 * share
-    low, high = measured.extremes
-    mean = (measured.mean + share * (low + high)) / weight
-    square = (float(np.mean(measured.values**2)) + share * (low**2 + high**2)) / weight
-    residuals = np.bincount(groups, measured.values - mean) / num
-    pseudo = PSEUDO / count**2 * ((low - mean) ** 2 + (high - mean) ** 2)
+    mean = (float(values.mean()) + share * (least + 1)) / weight
+    square = (float(np.mean(values**2)) + share * (least**2 + 1)) / weight
+    residuals = np.bincount(groups, values - mean) / num
+    pseudo = PSEUDO / count**2 * ((least - mean) ** 2 + (1 - mean) ** 2)
     all_groups = count + 2 * PSEUDO
     grouped = all_groups / (all_groups - 1) * (residuals @ residuals + pseudo) / weight**2
     independent = (square - mean**2) / (num * weight - 1)
     return float(grouped / independent), count
 
 
-Z_POWER = float(ndtri(0.8))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairedInterval:
+class PairedInterval(NamedTuple):
     """A difference with its bounds, from -1 to 1."""
 
     difference: float
     low: float
     high: float
-    detectable: float | None
-    """Smallest true difference that samples like this show in 4 of 5 cases at the 5 % level; None where
-    they would not even show a difference of 1."""
 
 
 def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInterval:
@@ -211,46 +186,13 @@ def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInt
         differences: -1, 0 or 1 for each pair of replies, at least one.
         ways: the same pairs.
     """
-    measured = Measured(differences.astype(np.float64), (-1.0, 1.0))
-    difference, num = measured.mean, effective_size(measured, ways)
+    difference = float(differences.mean())
+    num = effective_size(differences.astype(np.float64), ways, -1.0)
     discordant = float(np.mean(differences != 0))
     added = num + 2
     centre = difference * num / added
     error = math.sqrt(((discordant * num + 1) / added - centre**2) / added)
-    against = (discordant - abs(difference)) / 2
+    low, high = centre - Z_95 * error, centre + Z_95 * error
     return PairedInterval(
-        difference=difference,
-        low=max(-1.0, min(difference, centre - Z_95 * error)),
-        high=min(1.0, max(difference, centre + Z_95 * error)),
-        # Fewer dialogues can give no p below 0.05, whatever the replies (`eval.metrics.paired`).
-        detectable=detectable(num, (against * num + 0.5) / added)
-        if 2.0 ** (1 - num_groups(ways.dialogue)) < 0.05
-        else None,
+        difference, max(-1.0, min(difference, low)), min(1.0, max(difference, high))
     )
-
-
-def detectable(num_pairs: float, against: float) -> float | None:
-    """Return the smallest true difference that would be found in 80 % of samples like this.
-
-    Found means p < 0.05 in the exact test. Connor (1987, Biometrics 43:207-211) with a continuity
-    correction, since the exact test needs one pair more than the normal distribution says:
-
-        num * difference - 1 = 1.96 sqrt(num * q) + 0.84 sqrt(num * (q - difference**2))
-
-    with q = difference + 2 * against, the share of pairs that differ at all.
-
-    Args:
-        num_pairs: independent pairs, or what the pairs are worth.
-        against: share of pairs that differ in the other direction: noise, above 0.
-
-    Returns:
-        None where not even a difference of 1 would be found.
-    """
-
-    def shortfall(difference: float) -> float:
-        unlike = min(1.0, difference + 2 * against)
-        spread = max(0.0, unlike - difference**2)
-        wanted = Z_95 * math.sqrt(num_pairs * unlike) + Z_POWER * math.sqrt(num_pairs * spread)
-        return wanted + 1 - num_pairs * difference
-
-    return None if shortfall(1.0) > 0 else float(brentq(shortfall, 0.0, 1.0))

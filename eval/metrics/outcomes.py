@@ -54,11 +54,8 @@ class Rows:
     """Outcomes as columns, in order of turns: 10,000 dialogues are slow one by one."""
 
     turn: Codes
-    split: Codes
-    family: Codes
-    splits: tuple[str, ...]
-    families: tuple[str, ...]
-    """What the codes of `split` and `family` stand for."""
+    split: npt.NDArray[np.object_]
+    family: npt.NDArray[np.object_]
     value: Floats
     """1 for a pass, 0 for a fail, or a score between; NaN for undecided."""
     is_passed: npt.NDArray[np.bool_]
@@ -72,8 +69,6 @@ class Rows:
         """Return the columns of outcomes in any order."""
         found = sorted(outcomes, key=lambda o: o.turn)
         samples = [o.sample for o in found]
-        split, splits = _codes([s.split for s in samples])
-        family, families = _codes([s.family for s in samples])
         dialogue, _ = _codes([s.dialogue for s in samples])
         is_plain = np.array([s.instruction is None for s in samples], dtype=bool)
         instruction, named = _codes([s.instruction.id if s.instruction else "" for s in samples])
@@ -84,10 +79,8 @@ class Rows:
         values = [_VALUES[o.status] if o.value is None else o.value for o in found]
         return cls(
             turn=np.array([o.turn for o in found], dtype=np.int64),
-            split=split,
-            family=family,
-            splits=splits,
-            families=families,
+            split=np.array([s.split for s in samples], dtype=object),
+            family=np.array([s.family for s in samples], dtype=object),
             value=np.array(values, dtype=np.float64),
             is_passed=np.array([o.status == "pass" for o in found], dtype=bool),
             ways=Ways(dialogue, instruction, case),
@@ -102,11 +95,11 @@ class Rows:
 
     def slices(self) -> Iterator[tuple[str, str, Rows]]:
         """Yield split, family and rows: the total, each split, each family, each of both."""
-        for split_code, split in ((-1, ALL), *enumerate(self.splits)):
-            in_split = self if split_code < 0 else self.where(self.split == split_code)
-            for family_code, family in ((-1, ALL), *enumerate(self.families)):
-                is_total = family_code < 0
-                rows = in_split if is_total else in_split.where(in_split.family == family_code)
+        families = dict.fromkeys(self.family.tolist())
+        for split in (ALL, *dict.fromkeys(self.split.tolist())):
+            in_split = self if split == ALL else self.where(self.split == split)
+            for family in (ALL, *families):
+                rows = in_split if family == ALL else in_split.where(in_split.family == family)
                 if len(rows.turn):
                     yield split, family, rows
 

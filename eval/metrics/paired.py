@@ -1,4 +1,4 @@
-"""Paired differences of two arms at one turn or over all, with the exact sign-flip test and Holm's adjustment.
+"""Paired differences of two arms at one turn or over all, with the exact sign-flip test.
 
 If two arms were the same, each dialogue could as well have come out with its two arms exchanged: the
 sign of its difference is a coin. The p-value is the share of all sign patterns whose sum is at least
@@ -12,7 +12,7 @@ transform is the whole distribution, exact to about 1e-14.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,6 @@ from eval.metrics.curves import METRICS, by_arm
 from eval.metrics.intervals import (
     MIN_INSTRUCTIONS,
     Codes,
-    PairedInterval,
     Ways,
     num_groups,
     paired_interval,
@@ -66,36 +65,23 @@ def _sign_flips(differences: npt.NDArray[np.int64], groups: Codes) -> float:
     return min(1.0, max(tail, 2.0 ** (1 - num)))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return each p-value raised so that all may be read at one level together, in their order.
-
-    Holm (1979, Scandinavian Journal of Statistics 6:65-70). scipy has the adjustment of Benjamini and
-    Hochberg only.
-    """
-    values = np.array(p_values, dtype=np.float64)
-    order = np.argsort(values, kind="stable")
-    raised = np.minimum(1.0, values[order] * np.arange(len(values), 0, -1))
-    found = np.empty_like(values)
-    found[order] = np.maximum.accumulate(raised)
-    return [float(value) for value in found]
-
-
 @dataclass(frozen=True, kw_only=True)
-class Difference(PairedInterval):
+class Difference:
     """Rate of `arm` less rate of `baseline`, over replies that are decided under both."""
 
+    difference: float
+    low: float
+    high: float
     arm: str
     baseline: str
     metric: str
     history: str
     split: str
     turn: int | None
-    """None: all turns of the curve together, each pair of replies with the same weight. That is one test,
-    and needs no adjustment for many turns."""
+    """None: all turns of the curve together, each pair of replies with the same weight. That is one test."""
     p_value: float
-    """Of the exact sign-flip test over dialogues and instructions, two-sided."""
-    p_adjusted: float
-    """The same after Holm over the turns of this curve; `p_value` for all turns together."""
+    """Of the exact sign-flip test over dialogues and instructions, two-sided; not adjusted for the
+    number of turns."""
     num_dialogues: int
     num_pairs: int
 
@@ -151,29 +137,16 @@ def _asked(outcome: Outcome) -> tuple[str, str]:
 
 def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:
     for split, family, part in rows.slices():
-        if family != ALL:
-            continue
-        by_turn = list(part.by_turn())
-        tests = [_p_value(pairs) for _, pairs in by_turn]
-        for (turn, pairs), *p_values in zip(by_turn, tests, holm(tests), strict=True):
-            yield _difference({**where, "split": split, "turn": turn}, pairs, *p_values)
-        if len(by_turn) > 1:
-            p_value = _p_value(part)
-            yield _difference({**where, "split": split, "turn": None}, part, p_value, p_value)
-
-
-def _p_value(pairs: Rows) -> float:
-    return sign_flip_p_value(pairs.value.astype(np.int64), pairs.ways)
-
-
-def _difference(
-    where: dict[str, Any], pairs: Rows, p_value: float, p_adjusted: float
-) -> Difference:
-    return Difference(
-        **where,
-        **vars(paired_interval(pairs.value.astype(np.int64), pairs.ways)),
-        p_value=p_value,
-        p_adjusted=p_adjusted,
-        num_dialogues=num_groups(pairs.ways.dialogue),
-        num_pairs=len(pairs.value),
-    )
+        if family == ALL:
+            turns: list[tuple[int | None, Rows]] = list(part.by_turn())
+            for turn, pairs in [*turns, (None, part)] if len(turns) > 1 else turns:
+                values = pairs.value.astype(np.int64)
+                yield Difference(
+                    **where,
+                    split=split,
+                    turn=turn,
+                    **paired_interval(values, pairs.ways)._asdict(),
+                    p_value=sign_flip_p_value(values, pairs.ways),
+                    num_dialogues=num_groups(pairs.ways.dialogue),
+                    num_pairs=len(values),
+                )

@@ -7,7 +7,7 @@ template, placement or sampling.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from eval.records.samples import Sample, read_samples, samples_of_run
 from gatt.errors import DataError
 from gatt.models.chat_template import shared_length
-
-ByKey = dict[tuple[str, ...], Sample]
 
 
 class Pair(NamedTuple):
@@ -60,13 +58,6 @@ class Tally(NamedTuple):
     num_same_replies: int
     num_same_verdicts: int
 
-    @classmethod
-    def of(cls, pairs: Iterable[Pair]) -> Tally:
-        """Return the tally of some pairs."""
-        found = list(pairs)
-        same = sum(p.is_same_reply for p in found), sum(p.is_same_verdict for p in found)
-        return cls(len(found), *same)
-
     @property
     def verdict_rate(self) -> float:
         """Share of equal verdicts."""
@@ -83,16 +74,21 @@ class Comparison:
     num_other_prompts: int
     """Pairs under the same name that were asked something else, and are in no rate."""
 
+    def tally(self, arm: str | None = None) -> Tally:
+        """Return the tally of an arm, or of all pairs."""
+        found = [p for p in self.pairs if arm in (None, p.left.arm)]
+        same = sum(p.is_same_reply for p in found), sum(p.is_same_verdict for p in found)
+        return Tally(len(found), *same)
+
     @property
     def total(self) -> Tally:
         """The tally of all pairs."""
-        return Tally.of(self.pairs)
+        return self.tally()
 
     @property
     def arms(self) -> Mapping[str, Tally]:
         """The tally of each arm."""
-        names = dict.fromkeys(p.left.arm for p in self.pairs)
-        return {name: Tally.of(p for p in self.pairs if p.left.arm == name) for name in names}
+        return {arm: self.tally(arm) for arm in dict.fromkeys(p.left.arm for p in self.pairs)}
 
     @property
     def differences(self) -> list[Pair]:
@@ -102,12 +98,11 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON takes it."""
+        nums = ("num_only_left", "num_only_right", "num_other_prompts")
         return {
             "total": {**self.total._asdict(), "verdict_rate": self.total.verdict_rate},
             "arms": {name: tally._asdict() for name, tally in self.arms.items()},
-            "num_only_left": self.num_only_left,
-            "num_only_right": self.num_only_right,
-            "num_other_prompts": self.num_other_prompts,
+            **{name: getattr(self, name) for name in nums},
             "differences": [pair.as_dict() for pair in self.differences],
         }
 
@@ -140,7 +135,7 @@ def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> C
     return Comparison(tuple(same), len(one) - num, len(other) - num, num - len(same))
 
 
-def _samples(folder: Path, names: Mapping[str, str]) -> ByKey:
+def _samples(folder: Path, names: Mapping[str, str]) -> dict[tuple[str, ...], Sample]:
     """Return the samples of some arms under other names, or of all arms if there are no names."""
     path = samples_of_run(folder)
     if not path.is_file():
@@ -154,5 +149,5 @@ def _prompt(sample: Sample) -> tuple[str, str]:
     return sample.user, sample.instruction.text if sample.instruction else ""
 
 
-def _arms(samples: ByKey) -> str:
+def _arms(samples: Mapping[tuple[str, ...], Sample]) -> str:
     return ", ".join(repr(arm) for arm in dict.fromkeys(s.arm for s in samples.values())) or "none"

@@ -16,7 +16,6 @@ from eval.config import EvalConfig
 from eval.metrics.agreement import Agreement, agreement
 from eval.metrics.curves import GRADED, METRICS, curves, events, vacuous_curves
 from eval.metrics.paired import differences
-from eval.metrics.summaries import summaries
 from eval.records.samples import (
     REPORT_FILE,
     RESULTS_FILE,
@@ -111,7 +110,7 @@ def close(
         verdicts = judge_samples(
             samples, config.judge, config.output_dir / JUDGEMENTS_FILE, judge_engine
         )
-        agreements = agreement(samples, verdicts, seed=config.seed)
+        agreements = agreement(samples, verdicts)
         samples = attach(samples, verdicts)
     lines = (json.dumps(s.as_dict(), ensure_ascii=False) + "\n" for s in samples)
     atomic_write_text(config.output_dir / SAMPLES_FILE, "".join(lines))
@@ -129,7 +128,6 @@ def close(
         "schema": SCHEMA,
         "run": run,
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
-        "summaries": [asdict(s) for s in summaries(samples, points)],
         "events": [asdict(e) for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "agreement": [asdict(a) for a in agreements],

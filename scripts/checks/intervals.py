@@ -29,16 +29,13 @@ from rich.table import Table
 from scipy.special import stdtrit
 
 from eval.metrics.intervals import (
-    Codes,
     Ways,
     crossed_interval,
     num_groups,
     paired_interval,
     wilson_interval,
 )
-from eval.metrics.outcomes import Rows
 from eval.metrics.paired import sign_flip_p_value
-from eval.metrics.summaries import area, turn_weights
 from gatt.runs.provenance import provenance
 
 Replies = npt.NDArray[np.bool_]
@@ -144,11 +141,6 @@ def paired_runs(
         yield levels + shared[:, every_turn] + np.sqrt(rest) * noise > 0, ways.where(every_turn)
 
 
-def true_area(turns: Codes, rates: npt.NDArray[np.float64]) -> float:
-    """Return the area under a curve of true rates."""
-    return float(turn_weights(turns) @ rates)
-
-
 Interval = tuple[float, float]
 NUM_RESAMPLES = 1000
 """Of the bootstrap that the intervals are compared with."""
@@ -159,8 +151,7 @@ class Coverage:
     """Share of runs whose interval holds the true value, for each way of making it."""
 
     what: str
-    """`rate`, `area`, `difference` (at a turn, or of so many pooled), or `power`: a difference of the
-    size that is detectable."""
+    """`rate`, or `difference` (at a turn, or of so many pooled)."""
     design: str
     """Dialogues x cases of each x instructions."""
     likeness: Mapping[str, float]
@@ -171,8 +162,6 @@ class Coverage:
     num_runs: int
     rejected: float | None = None
     """Of differences: share of runs with a p-value below 0.05."""
-    detectable: float | None = None
-    """Of differences: mean of what the runs could have seen."""
 
 
 def coverage_of_rates(
@@ -186,25 +175,6 @@ def coverage_of_rates(
             _of_rate(passed[0].astype(np.float64), ways, n) for n, (passed, ways) in enumerate(made)
         )
         found.append(_coverage("rate", design, likeness, rate, intervals))
-    return found
-
-
-def coverage_of_areas(
-    design: Design,
-    likeness: Likeness,
-    turns: Sequence[int],
-    curves: Sequence[Sequence[float]],
-    num_runs: int,
-    seed: int = 0,
-) -> list[Coverage]:
-    """Return coverage of the area under curves of true rates at the turns."""
-    found = []
-    at = np.array(turns, dtype=np.int64)
-    for index, curve in enumerate(curves):
-        rates = np.array(curve)
-        made = runs(design, likeness, rates, num_runs, seed + index)
-        intervals = (_of_area(passed, ways, at) for passed, ways in made)
-        found.append(_coverage("area", design, likeness, true_area(at, rates), intervals))
     return found
 
 
@@ -224,43 +194,11 @@ def coverage_of_differences(
     found = []
     for index, pair in enumerate(rates):
         p_values: list[float] = []
-        detectable: list[float] = []
         made = paired_runs(design, likeness, pair, num_runs, seed + index, num_turns=num_turns)
-        intervals = (_of_difference(passed, ways, p_values, detectable) for passed, ways in made)
+        intervals = (_of_difference(passed, ways, p_values) for passed, ways in made)
         record = _coverage(what, design, likeness, pair[0] - pair[1], intervals)
-        found.append(
-            replace(
-                record,
-                rejected=float(np.mean(np.array(p_values) < 0.05)),
-                detectable=float(np.mean(detectable)),
-            )
-        )
+        found.append(replace(record, rejected=float(np.mean(np.array(p_values) < 0.05))))
     return found
-
-
-def coverage_of_power(
-    design: Design, likeness: Likeness, base: float, num_runs: int, seed: int = 0
-) -> Coverage:
-    """Return how often a difference of the size that `detectable` names is found.
-
-    The size depends on the rates a little, so it is found in three steps of fewer
-    runs; the last one is measured. It is reported as `truth`.
-
-    Args:
-        design: of the runs.
-        likeness: of their replies.
-        base: rate of the lower arm; that of the other one is at most 0.98.
-        num_runs: of the last step.
-        seed: of all.
-    """
-    size = 0.3
-    for step in range(3):
-        pair = (min(0.98, base + size), base)
-        (found,) = coverage_of_differences(design, likeness, [pair], num_runs // 3, seed + step)
-        size = found.detectable or size
-    pair = (min(0.98, base + size), base)
-    (found,) = coverage_of_differences(design, likeness, [pair], num_runs, seed + 3)
-    return replace(found, what="power")
 
 
 def _of_rate(passed: npt.NDArray[np.float64], ways: Ways, seed: int) -> dict[str, Interval]:
@@ -276,30 +214,10 @@ def _of_rate(passed: npt.NDArray[np.float64], ways: Ways, seed: int) -> dict[str
     }
 
 
-def _of_area(passed: Replies, ways: Ways, turns: npt.NDArray[np.int64]) -> dict[str, Interval]:
-    index = np.tile(np.arange(passed.shape[1]), len(turns))
-    rows = Rows(
-        turn=np.repeat(turns, passed.shape[1]),
-        split=np.zeros_like(index),
-        family=np.zeros_like(index),
-        splits=("train",),
-        families=("language",),
-        value=passed.astype(np.float64).ravel(),
-        is_passed=passed.astype(bool).ravel(),
-        ways=ways.where(index),
-        num_named=int(ways.instruction.max()) + 1,
-    )
-    _, low, high = area(rows) or (0.0, 0.0, 1.0)
-    return {"ours": (low, high)}
-
-
-def _of_difference(
-    passed: Replies, ways: Ways, p_values: list[float], detectable: list[float]
-) -> dict[str, Interval]:
+def _of_difference(passed: Replies, ways: Ways, p_values: list[float]) -> dict[str, Interval]:
     differences = passed[0].astype(np.int64) - passed[1].astype(np.int64)
     found = paired_interval(differences, ways)
     p_values.append(sign_flip_p_value(differences, ways))
-    detectable.append(1.0 if found.detectable is None else found.detectable)
     return {"ours": (found.low, found.high)}
 
 
@@ -363,10 +281,8 @@ LIKENESSES = (
     Likeness(dialogue=0.1, instruction=0.7),
 )
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99)
-TURNS = (1, 2, 4, 8, 20)
-CURVES = ((0.95, 0.9, 0.85, 0.8, 0.7), (0.9, 0.7, 0.5, 0.3, 0.2), (0.9, 0.1, 0.05, 0.05, 0.05))
+NUM_TURNS = 5
 PAIRS = ((0.3, 0.3), (0.5, 0.3), (0.9, 0.5), (0.9, 0.05), (0.1, 0.02))
-POWER_BASES = (0.05, 0.3)
 
 
 def main() -> None:
@@ -379,10 +295,8 @@ def main() -> None:
         found += coverage_of_rates(design, likeness, RATES, args.runs, args.seed)
         lasting = Likeness(likeness.dialogue, likeness.instruction, 0.2)
         few = args.runs // 4
-        found += coverage_of_areas(design, lasting, TURNS, CURVES, few, args.seed)
         found += coverage_of_differences(design, likeness, PAIRS, few, args.seed)
-        found += coverage_of_differences(design, lasting, PAIRS, few, args.seed, len(TURNS))
-        found += [coverage_of_power(design, likeness, b, few, args.seed) for b in POWER_BASES]
+        found += coverage_of_differences(design, lasting, PAIRS, few, args.seed, NUM_TURNS)
     show(found)
     if args.json:
         report = {
@@ -398,12 +312,12 @@ def main() -> None:
 def show(found: list[Coverage]) -> None:
     """Print the table."""
     methods = list(found[0].covered)
-    table = Table("what", "likeness", "truth", *methods, "p < 0.05", "detectable")
+    table = Table("what", "likeness", "truth", *methods, "p < 0.05")
     for record in found:
         shares = [f"{100 * record.covered[m]:.1f}" if m in record.covered else "" for m in methods]
         likeness = "/".join(f"{value:g}" for value in record.likeness.values())
-        rest = ["" if v is None else f"{v:.3f}" for v in (record.rejected, record.detectable)]
-        table.add_row(record.what, likeness, f"{record.truth:.3f}", *shares, *rest)
+        rejected = "" if record.rejected is None else f"{record.rejected:.3f}"
+        table.add_row(record.what, likeness, f"{record.truth:.3f}", *shares, rejected)
     Console().print(table)
 
 

@@ -239,8 +239,6 @@ def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[
 MOST_RUNS = 3
 """Runs that the sentence names; charts and tables show the others too."""
 
-ByTurn = Mapping[int, CurvePoint]
-
 
 @dataclass(frozen=True)
 class Headline:
@@ -287,18 +285,25 @@ def headline(curves: Curves) -> Headline:
     after it. Of several runs the first `MOST_RUNS` are named, at a turn that all of them have. Without
     such a turn the sentence is about the first run, or its first arm, alone.
     """
-    measured: dict[str, ByTurn] = {}
+    measured: dict[str, dict[int, CurvePoint]] = {}
     for arm in curves.arms:
         points = curves.find(arm=arm, **curves.main)
         if by_turn := {p.turn: p for p in points if p.rate is not None}:
             measured[arm] = by_turn
-    pairs = [pair for run in curves.runs or ("",) if (pair := _pair(run, measured))][:MOST_RUNS]
+    pairs: list[list[str]] = []
+    for run in curves.runs or ("",):
+        names = {split_arm(arm)[1]: arm for arm in measured if split_arm(arm)[0] == run}
+        trained = [name for name in names if not is_untrained(name)]
+        ours = "gatt" if "gatt" in names else next(iter((*trained, *names)), "")
+        if names:
+            pairs.append([names[name] for name in dict.fromkeys((ours, "base")) if name in names])
     if not pairs:
         return Headline()
-    arms = [ours for ours, *_ in pairs] + [base for _, *rest in pairs for base in rest]
-    for named in (arms, list(pairs[0]), [pairs[0][0]]):
-        turns = set.intersection(*(set(measured[arm]) for arm in named))
-        if turns:
+    arms = [
+        arm for place in (0, 1) for pair in pairs[:MOST_RUNS] for arm in pair[place : place + 1]
+    ]
+    for named in (arms, pairs[0], pairs[0][:1]):
+        if turns := set.intersection(*(set(measured[arm]) for arm in named)):
             turn = headline_turn(turns)
             return Headline(tuple(measured[arm][turn] for arm in named), turn)
     raise AssertionError("one arm alone has a measured turn")
@@ -308,11 +313,3 @@ def headline_turn(turns: set[int]) -> int:
     """Return the last turn up to `HEADLINE_TURN_LIMIT`, or the first one after it."""
     early = [turn for turn in turns if turn <= HEADLINE_TURN_LIMIT]
     return max(early) if early else min(turns)
-
-
-def _pair(run: str, measured: Mapping[str, ByTurn]) -> tuple[str, ...]:
-    """Return the trained arm of a run and its base arm, those of them that were measured."""
-    names = {split_arm(arm)[1]: arm for arm in measured if split_arm(arm)[0] == run}
-    trained = [name for name in names if not is_untrained(name)]
-    ours = "gatt" if "gatt" in names else next(iter((*trained, *names)), "")
-    return tuple(names[name] for name in dict.fromkeys((ours, "base")) if name in names)

@@ -13,10 +13,9 @@ from typing import Any, Final
 import yaml
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
-from rich.table import Table as RichTable
 
 from eval.records.samples import Sample
-from eval.report.charts.attention import attention_svgs
+from eval.report.charts.attention import attention_svg
 from eval.report.charts.curves import hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
@@ -35,7 +34,6 @@ from eval.report.data.selection import (
 from eval.report.page.transcripts import RULE, Transcripts, examples, packed
 from eval.report.tables.rates import EMPTY, Cell, Table, arm_cell, rate_table, row
 from eval.report.tables.sections import table_sections
-from eval.report.tables.written import rich_table
 from gatt.runs.atomic_file import atomic_stream
 
 Record = Mapping[str, Any]
@@ -44,8 +42,6 @@ HIDDEN: Final = "instruction"
 """What is hidden in the rows that the conclusion speaks of."""
 MOST_COLUMNS: Final = 6
 """Turns of the table; the curve and the file have them all."""
-TERMINAL_COLUMNS: Final = 3
-"""Turns that fit into the width of a terminal, with their intervals."""
 
 
 def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
@@ -60,9 +56,8 @@ def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
     return {
         "data": data,
         "conclusion": conclusion(data),
-        "svgs": attention_svgs(data, known),
-        "shown": data["maps"][0],
-        "tables": [turn_table(data, MOST_COLUMNS), *([_fall_table(falls)] if falls else [])],
+        "svg": attention_svg(data, known),
+        "tables": [_turn_table(data), *([_fall_table(falls)] if falls else [])],
     }
 
 
@@ -91,30 +86,16 @@ def conclusion(data: Record) -> str:
     return " ".join(said)
 
 
-def attention_table(data: Record) -> RichTable:
-    """Return what `gatt attend` prints: the share of attention at a few turns, and the conclusion."""
-    table = turn_table(data, TERMINAL_COLUMNS)
-    columns = range(len(table.heads))
-    return rich_table(table, columns, "attention on the instruction, %", conclusion(data))
-
-
-def turn_table(data: Record, most: int) -> Table:
-    """Return the share on the instruction at so many turns, per arm, and the difference."""
-    records = {(r["arm"], r["metric"], r["turn"]): r for r in data["curves"]}
-    turns = few_turns(sorted({r["turn"] for r in data["curves"]}), most, HEADLINE_TURN_LIMIT)
-
-    def cells(arm: str, metric: str, sign: str = "") -> list[Cell]:
-        found = (records.get((arm, metric, turn)) for turn in turns)
-        return [
-            Cell(signed(r["value"], 2, sign), bounds(r["low"], r["high"], 2)) if r else EMPTY
-            for r in found
-        ]
-
-    even = {r["turn"]: Cell(signed(r["even"], 2)) for r in data["curves"] if "even" in r}
-    rows = (
-        *(row(arm_cell(arm), *cells(arm, "mass")) for arm in data["arms"]),
-        row("difference", *cells(data["arms"][-1], "mass_difference", "+")),
-        row("if all visible tokens got the same", *(even.get(t, EMPTY) for t in turns)),
+def _turn_table(data: Record) -> Table:
+    """Return the share on the instruction at a few turns, per arm."""
+    found = {(r["arm"], r["turn"]): r for r in data["curves"] if r["metric"] == "mass"}
+    turns = few_turns(sorted({turn for _, turn in found}), MOST_COLUMNS, HEADLINE_TURN_LIMIT)
+    cells = {
+        key: Cell(signed(r["value"], 2), bounds(r["low"], r["high"], 2)) for key, r in found.items()
+    }
+    rows = tuple(
+        row(arm_cell(arm), *(cells.get((arm, turn), EMPTY) for turn in turns))
+        for arm in data["arms"]
     )
     heads = ("arm", *(f"turn {turn}" for turn in turns))
     return Table("Attention on the instruction", heads, rows, "per cent", is_folded=False)

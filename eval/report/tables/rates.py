@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, SINCE_SWITCH, VACUOUS, CurvePoint
-from eval.metrics.summaries import half_life
+from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
 from eval.report.data.selection import (
     HISTORY_NAMES,
     NO_BREAK,
@@ -71,14 +70,12 @@ def arm_cell(arm: str) -> Cell:
     return Cell(arm_name(arm), arm=arm)
 
 
-def rate_cell(point: CurvePoint | None, *, has_counts: bool = True) -> Cell:
+def rate_cell(point: CurvePoint | None) -> Cell:
     """Return the cell of a rate, empty where it was not asked, a dash where nothing was decided."""
     if point is None:
         return EMPTY
     text = percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%")
     interval = bounds(point.low, point.high).replace(" ", NO_BREAK)
-    if not has_counts:
-        return Cell(text, interval)
     counts = f"{point.num_passed}/{point.num_decided}"
     if not point.num_undecided:
         return Cell(text, interval, counts)
@@ -86,6 +83,7 @@ def rate_cell(point: CurvePoint | None, *, has_counts: bool = True) -> Cell:
     return Cell(text, interval, counts, f"worst {percent(point.pessimistic)}")
 
 
+HALF: Final = 0.5
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
 OWN_REPLIES_LEGEND = " The dialogue itself: its own replies, written without the instruction."
 METRIC_NOTES: Final[Mapping[str, str]] = {
@@ -137,13 +135,12 @@ def _half_life(arm: str, points: Mapping[int, CurvePoint]) -> str:
     """Return the first turn under 50 % of one curve, ">20" if there is none, "–" if unmeasured."""
     if split_arm(arm)[1] == OWN_REPLIES:
         return ""
-    measured = [
-        turn for turn, p in points.items() if p.rate is not None and p.metric not in PASS_IS_BAD
-    ]
+    rates = {t: p.rate for t, p in points.items() if p.metric not in PASS_IS_BAD}
+    measured = {turn: rate for turn, rate in rates.items() if rate is not None}
     if not measured:
         return "–"
-    first_below = half_life(points.values())
-    return f">{max(measured)}" if first_below is None else str(first_below)
+    below = [turn for turn, rate in measured.items() if rate < HALF]
+    return str(min(below)) if below else f">{max(measured)}"
 
 
 def main_tables(curves: Curves) -> list[Table]:
@@ -153,42 +150,26 @@ def main_tables(curves: Curves) -> list[Table]:
 
 
 def turn_tables(curves: Curves, turn: int) -> list[Table]:
-    """Return how the arms do at one turn: adherence by kind of instruction, and each other measure."""
+    """Return adherence by kind of instruction at one turn, a table for each history."""
     kinds = {SPLIT_NAMES[split]: (split, ALL) for split in (ALL, *curves.splits)}
     kinds |= {family: (ALL, family) for family in curves.families if family != "none"}
-    adherence = {name: ("adherence", *place) for name, place in kinds.items()}
-    others = [m for m in curves.metrics if m != "adherence" and m not in SINCE_SWITCH]
-    splits = {"false_trigger": ALL}
-    measures = {metric_name(m): (m, splits.get(m, curves.main_split), ALL) for m in others}
     tables = []
     for history in curves.histories:
-        note = f"turn {turn}, {HISTORY_NAMES[history]}"
-        for title, columns in (
-            ("Adherence by kind of instruction", adherence),
-            ("Other measures", measures),
-        ):
-            heads, rows = _at_turn(curves, history, turn, columns)
-            is_folded = columns is measures
-            if len(heads) > 1:
-                tables.append(Table(title, heads, rows, note, is_folded=is_folded))
+        columns = {}
+        for name, (split, family) in kinds.items():
+            where = {"history": history, "split": split, "family": family}
+            if points := curves.find(metric="adherence", turn=turn, **where):
+                columns[name] = {p.arm: rate_cell(p) for p in points}
+        rows = tuple(
+            row(arm_cell(arm), *(found.get(arm, EMPTY) for found in columns.values()))
+            for arm in curves.arms
+            if any(arm in found for found in columns.values())
+        )
+        if rows:
+            note = f"turn {turn}, {HISTORY_NAMES[history]}"
+            title = "Adherence by kind of instruction"
+            tables.append(Table(title, ("arm", *columns), rows, note, is_folded=False))
     return tables
-
-
-def _at_turn(
-    curves: Curves, history: str, turn: int, columns: Mapping[str, tuple[str, str, str]]
-) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
-    """Return heads and rows: a row an arm, a column a metric, split and family; no empty ones."""
-    shown = {}
-    for name, (metric, split, family) in columns.items():
-        where = {"history": history, "split": split, "family": family}
-        if points := curves.find(metric=metric, turn=turn, **where):
-            shown[name] = {p.arm: p for p in points}
-    rows = tuple(
-        row(arm_cell(arm), *(rate_cell(points.get(arm)) for points in shown.values()))
-        for arm in curves.arms
-        if any(arm in points for points in shown.values())
-    )
-    return ("arm", *shown), rows
 
 
 def legend(curves: Curves) -> str:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from eval.metrics.curves import ALL
 from eval.report.data.selection import (
-    HISTORY_NAMES,
     Curves,
     bounds,
     few_turns,
@@ -18,18 +17,13 @@ from eval.report.data.selection import (
     signed,
     turn_name,
 )
-from eval.report.tables.rates import EMPTY, Cell, Table, arm_cell, rate_cell, row, turn_tables
+from eval.report.tables.rates import EMPTY, Cell, Table, arm_cell, row, turn_tables
 
 Record = Mapping[str, Any]
 """One of a list of `results.json`."""
 
 MOST_DIFFERENCE_TURNS = 4
 """Turns that a pair of arms is compared at; all are in `results.json`."""
-SUMMARY_NAMES: Mapping[str, str] = {
-    "half_life": "half-life",
-    "area": "area under the curve",
-    "recovery": "recovery after a miss",
-}
 
 
 def difference_tables(
@@ -44,8 +38,7 @@ def difference_tables(
     """
     tables = []
     records = _without_twins(differences)
-    heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "p, adjusted",
-             "could see", "dialogues")  # fmt: skip
+    heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "dialogues")  # fmt: skip
     for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in records))):
         found = [d for d in records if d["metric"] == metric]
         known = sorted({d["turn"] for d in found if d["turn"] is not None})
@@ -60,7 +53,7 @@ def difference_tables(
 
 
 def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
-    at, share = record["turn"], record["detectable"]
+    at = record["turn"]
     return row(
         arm_cell(record["arm"]),
         arm_cell(record["baseline"]),
@@ -69,8 +62,6 @@ def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
         signed(record["difference"], sign="+"),
         bounds(record["low"], record["high"], sign="+"),
         _p_text(record["p_value"]),
-        _p_text(record["p_adjusted"]),
-        "–" if share is None else f"±{100 * share:.0f}",
         record["num_dialogues"],
     )
 
@@ -102,38 +93,6 @@ def _curve_order(record: Record, curves: Curves) -> list[int]:
     return [rank(value, order) for value, order in zip(values, orders, strict=True)]
 
 
-def summary_tables(curves: Curves, summaries: Sequence[Record]) -> list[Table]:
-    """Return each curve over all families in one number, a row a curve; no table without summaries."""
-    groups: dict[tuple[str, ...], dict[str, Cell]] = defaultdict(dict)
-    totals = [r for r in _without_twins(summaries) if r["family"] == ALL]
-    for r in sorted(totals, key=lambda r: _curve_order(r, curves)):
-        curve = (r["metric"], r["history"], r["split"], r["arm"])
-        groups[curve][r["name"]] = _summary(r, curves)
-    rows = tuple(
-        row(metric_name(metric), curves.where(history, split), arm_cell(arm),
-            *(cells.get(name, EMPTY) for name in SUMMARY_NAMES))
-        for (metric, history, split, arm), cells in groups.items()
-    )  # fmt: skip
-    heads = ("metric", "instructions", "arm", *SUMMARY_NAMES.values())
-    title = "Curves in one number, with 95 % interval"
-    return [Table(title, heads, rows, num_texts=3)] if rows else []
-
-
-def _summary(record: Record, curves: Curves) -> Cell:
-    value, low, high = record["value"], record["low"], record["high"]
-    if record["name"] != "half_life":
-        return Cell(percent(value) + ("" if value is None else " %"), bounds(low, high))
-    fields = {key: record[key] for key in ("arm", "metric", "history", "split", "family")}
-    last = max((p.turn for p in curves.find(**fields) if p.rate is not None), default=None)
-    never = f">{last}" if last else "never"
-    interval = ""
-    if low is not None or high is not None:
-        interval = "[" + ", ".join(never if b is None else f"{b:g}" for b in (low, high)) + "]"
-    if value is not None:
-        return Cell(f"turn {value:g}", interval)
-    return Cell(never if last or low is not None else "–", interval)
-
-
 def event_tables(curves: Curves, events: Sequence[Record]) -> list[Table]:
     """Return the rates at the turn of an event and after it, no table without events."""
     wanted = (curves.main_history, ALL, ALL)
@@ -158,8 +117,8 @@ def trust_tables(
     """Return what limits the rates: judge and rules, the context limit, uncovered constraints."""
     judged = tuple(
         row(arm_cell(r["arm"]), metric_name(r["metric"]), r["num_both"], r["num_missing"],
-            f"{percent(r['agreement'])} %", _kappa(r), r["both_pass"], r["both_fail"],
-            r["only_rules"], r["only_judge"])
+            f"{percent(r['agreement'])} %", "–" if r["kappa"] is None else f"{r['kappa']:.2f}",
+            r["both_pass"], r["both_fail"], r["only_rules"], r["only_judge"])
         for r in agreement
     )  # fmt: skip
     heads = ("arm", "metric", "judged by both", "no verdict", "agreement", "kappa", "both pass",
@@ -182,20 +141,10 @@ def trust_tables(
     return [table for table in found if table.rows]
 
 
-def _kappa(record: Record) -> Cell:
-    kappa, low, high = (record[key] for key in ("kappa", "kappa_low", "kappa_high"))
-    interval = "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
-    return Cell("–" if kappa is None else f"{kappa:.2f}", interval)
-
-
 KINDS_LEAD = (
     "Seen: instructions of the training data. Unseen value: another value of a family that was trained. "
     "Unseen family: a kind of instruction that was never trained. Brackets are 95 % intervals. “58/97, 3?”: 58 "
     "of 97 decided replies passed, 3 are undecided; “worst” is the rate if these had failed."
-)
-SOURCE = (
-    "Published by Llama 2 (arXiv:2307.09288, Table 30): human evaluation, another and far larger "
-    "model, its own probes, no intervals. A landmark, not a baseline."
 )
 EVENTS_LEAD = (
     "Share of replies that do what they should at the turn of an event and after it: keep the instruction, "
@@ -204,23 +153,13 @@ EVENTS_LEAD = (
 )
 COMPARED_LEAD = (
     "Paired differences: the same replies of the same cases under both arms, in percentage points, with "
-    "95 % intervals. Turn “all” is one test of all replies of a curve: look there first. “p, adjusted” "
-    "allows for reading all turns of the curve (Holm). “Could see” is the smallest difference that this "
-    "sample shows four times in five at the 5 % level. Half-life: the first turn with under half "
-    "of the replies adhering. Area: the mean rate over the turns. Recovery: the share of misses after which "
-    "the next judged turn adheres again."
+    "95 % intervals. Turn “all” is one test of all replies of a curve: look there first. The p-values "
+    "of single turns are not adjusted for their number."
 )
 TRUST_LEAD = (
     "Kappa is agreement beyond chance: 0 is chance, 1 is perfect. A judge without a verdict is missing, never "
     "a fail. From the context limit of the model on there is no reply, and none is counted."
 )
-PUBLISHED: Mapping[str, Mapping[int, float]] = {
-    "Llama 2, baseline": {2: 1.0, 4: 0.1, 6: 0.0, 20: 0.0},
-    "Llama 2, GAtt": {2: 1.0, 4: 1.0, 6: 1.0, 20: 1.0},
-}
-"""Row of Table 30 -> turn -> rate: answers to probes such as "What is your favorite hobby?"."""
-MOST_PROBE_TURNS = 9
-"""Columns beside those of the paper; the table of rates has all of ours."""
 
 
 class Section(NamedTuple):
@@ -247,43 +186,12 @@ def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None)
 
     kinds = turn_tables(curves, turn) if turn else []
     differences = difference_tables(curves, records("differences"), turn)
-    summaries = summary_tables(curves, records("summaries"))
     events = event_tables(curves, records("events"))
     trust = trust_tables(*map(records, ("agreement", "limits", "coverage")))
     sections = [
         Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, kinds),
-        Section("probes", "Asked outright", SOURCE, probe_tables(curves, turn)),
         Section("events", "When the user pulls away", EVENTS_LEAD, events),
-        Section("compared", "Arms compared", COMPARED_LEAD, [*differences, *summaries]),
+        Section("compared", "Arms compared", COMPARED_LEAD, differences),
         Section("trust", "How far to trust this", TRUST_LEAD, trust),
     ]
     return [section for section in sections if section.tables]
-
-
-def probe_tables(curves: Curves, turn: int | None) -> list[Table]:
-    """Return probe recall of every arm at our turns and the paper's, a table for each history.
-
-    The turn of the headline is shown where it was asked. Without probes there is no table.
-    """
-    theirs = {turn for rates in PUBLISHED.values() for turn in rates}
-    tables = []
-    for history in curves.histories:
-        wanted = {"history": history, "split": curves.main_split, "family": ALL}
-        points = curves.find(metric="probe_recall", **wanted)
-        own = sorted({p.turn for p in points} - theirs)
-        turns = sorted(theirs | set(few_turns(own, MOST_PROBE_TURNS, turn)))
-        rows = []
-        for arm in curves.arms:
-            by_turn = {p.turn: p for p in points if p.arm == arm}
-            cells = (rate_cell(by_turn.get(t), has_counts=False) for t in turns)
-            if by_turn:
-                rows.append(row(arm_cell(arm), *cells))
-        for name, rates in PUBLISHED.items():
-            cells = (Cell(f"{percent(rates[t])} %") if t in rates else EMPTY for t in turns)
-            rows.append(row(f"{name} (published)", *cells))
-        title = "Probe recall beside Llama 2's Table 30"
-        heads = ("arm", *(f"turn {t}" for t in turns))
-        if points:
-            note = HISTORY_NAMES[history]
-            tables.append(Table(title, heads, tuple(rows), note, is_folded=False))
-    return tables

@@ -8,9 +8,9 @@ from typing import Any, Final
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eval.report.data.selection import NO_BREAK, Curves, few_turns, headline, metric_name
+from eval.report.data.selection import NO_BREAK, Curves, few_turns, headline
 from eval.report.tables.rates import Table, legend, main_tables
-from eval.report.tables.sections import SOURCE, table_sections
+from eval.report.tables.sections import table_sections
 
 ARM_WIDTH: Final = 20
 COLUMN_WIDTH: Final = 15
@@ -26,8 +26,7 @@ def markdown_tables(results: Mapping[str, Any]) -> str:
     curves = Curves.of(results)
     answer = headline(curves)
     lines = [answer.sentence, ""]
-    # Probe recall has its own table, with the published rows of Table 30.
-    rates = [t for t in main_tables(curves) if t.title != metric_name("probe_recall")]
+    rates = main_tables(curves)
     for table in rates:
         lines += _lines(table)
     if rates:
@@ -35,8 +34,6 @@ def markdown_tables(results: Mapping[str, Any]) -> str:
     for section in table_sections(curves, results, answer.turn):
         for table in section.tables:
             lines += _lines(table)
-        if section.id == "probes":
-            lines += [SOURCE, ""]
     return "\n".join(lines).replace(NO_BREAK, " ").rstrip() + "\n"
 
 
@@ -77,12 +74,8 @@ def terminal_table(results: Mapping[str, Any], width: int = 80) -> RichTable:
     places = few_turns(range(1, num_turns + 1), most, keep)
     left_out = f" {len(places)} of {num_turns} turns." if len(places) < num_turns else ""
     note = f"{table.note}. {legend(curves)}{left_out} The report has all measures."
-    return rich_table(table, [0, *places, num_turns + 1], title, note)
-
-
-def rich_table(table: Table, columns: Sequence[int], title: str, note: str) -> RichTable:
-    """Return some columns of a table; the parts of a cell stand below each other."""
     found = RichTable(title=Text(title, style="bold"), caption=Text(note))
+    columns = [0, *places, num_turns + 1]
     for column in columns:
         is_text = column < table.num_texts
         found.add_column(table.heads[column], justify="left" if is_text else "right")

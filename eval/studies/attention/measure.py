@@ -1,7 +1,7 @@
 """What the forward pass of a reply says: where its tokens looked, and what it is with tokens hidden.
 
 Weights are those of the reply's queries alone, since the prompt is read into a cache before.
-Shapes: H query heads, Q queries of a reply, C keys, N bins.
+Shapes: H query heads, Q queries of a reply, C keys.
 
 Causal check: the last turn is answered anew while its user message and its reply cannot attend to the
 instruction. Earlier turns have read it as before. As a control, as many random other tokens are hidden.
@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from transformers import DynamicCache, GenerationConfig
 
 from eval.records.samples import Sample
-from eval.studies.attention.layout import Layout, Target
+from eval.studies.attention.layout import Layout
 from gatt.generation.base import Generation
 from gatt.generation.local.engine import TransformersEngine
 
@@ -36,10 +35,6 @@ class TurnAttention:
     sample: Sample
     mass: float
     """Share of attention on the instruction's tokens, mean over layers, heads and the reply's tokens."""
-    bin_peak_N: npt.NDArray[np.float64]
-    """Largest weight in each bin before the reply, over layers, heads and tokens (Figure 10)."""
-    even: float
-    """`mass` if all visible tokens got the same weight. A sliding window hides some."""
 
 
 def measure(model: Any, layout: Layout) -> tuple[TurnAttention, ...]:
@@ -49,6 +44,7 @@ def measure(model: Any, layout: Layout) -> tuple[TurnAttention, ...]:
     """
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     before = base.config._attn_implementation
+    told = slice(*layout.instruction)
     found = []
     for target in layout.targets:
         fork = target.fork
@@ -61,7 +57,11 @@ def measure(model: Any, layout: Layout) -> tuple[TurnAttention, ...]:
                 output = _forward(model, rest, cache, output_attentions=True)
         finally:
             base.set_attn_implementation(before)
-        found.append(_reduced([layer[0] for layer in output.attentions], layout, target))
+        masses = [
+            float(layer_1HQC[0, ..., told].sum(-1, dtype=torch.float64).mean())
+            for layer_1HQC in output.attentions
+        ]
+        found.append(TurnAttention(target.sample, float(np.mean(masses))))
     return tuple(found)
 
 
@@ -69,21 +69,6 @@ def _forward(model: Any, ids: Sequence[int], cache: DynamicCache, **more: bool) 
     """Read tokens behind those of the cache, which takes them in."""
     inputs = torch.tensor([ids], device=model.device)
     return model(input_ids=inputs, past_key_values=cache, use_cache=True, logits_to_keep=1, **more)
-
-
-def _reduced(layers: Sequence[torch.Tensor], layout: Layout, target: Target) -> TurnAttention:
-    told = slice(*layout.instruction)
-    starts = [b.start for b in layout.bins if b.start < target.fork]
-    masses, evens, peaks = [], [], []
-    for weights_HQC in layers:
-        # A hidden token has weight 0 in every head.
-        sees_QC = weights_HQC.amax(0) > 0
-        peak_C = weights_HQC[..., : target.fork].amax((0, 1)).double().cpu().numpy()
-        masses.append(float(weights_HQC[..., told].sum(-1, dtype=torch.float64).mean()))
-        evens.append(float((sees_QC[:, told].sum(-1) / sees_QC.sum(-1)).mean()))
-        peaks.append(np.maximum.reduceat(peak_C, starts))
-    mass, even = float(np.mean(masses)), float(np.mean(evens))
-    return TurnAttention(target.sample, mass, np.max(peaks, axis=0), even)
 
 
 def hidden_replies(
@@ -97,8 +82,7 @@ def hidden_replies(
     if not layout.last_prompt:
         return {}
     prompt, told = layout.trunk, range(*layout.instruction)
-    spans = [(b.start, b.end) for b in layout.bins if b.part in ("user", "reply")]
-    rest = [i for start, end in spans for i in range(start, min(end, layout.last_prompt))]
+    rest = range(told.stop, layout.last_prompt)
     others = random.Random(seed).sample(rest, min(len(told), len(rest)))
     hidden: dict[str, Sequence[int]] = {INTACT: (), INSTRUCTION: told, OTHERS: others}
     room = min(max_new_tokens, engine.context_tokens - len(prompt))

@@ -22,22 +22,13 @@ def fake_lists() -> dict[str, Any]:
             event(arm, name, since, max(0.0, BESIDE[arm] * chance - 0.04 * since))
             for arm, (name, chance), since in product(ARMS, EVENTS.items(), (0, 1, 2, 4, 8))
         ],
-        "summaries": [
-            found
-            for arm, metric in product(ARMS, ("adherence", "survival"))
-            for found in (
-                summary(arm, metric, "half_life", None if arm != "base" else 2.0),
-                summary(arm, metric, "area", BESIDE[arm]),
-                summary(arm, metric, "recovery", BESIDE[arm] / 2),
-            )
-        ],
         "differences": [
             difference(arm, metric, turn, BESIDE[arm] - 0.02 * turn / 4)
             for arm, metric, turn in product(
                 ("gatt", "base+reminder"), ("adherence", "probe_recall"), (1, 2, 4, 8, 20)
             )
         ],
-        "agreement": [agreement("gatt"), agreement("base"), agreement("all")],
+        "agreement": [agreement("gatt"), agreement("base")],
         "limits": [
             {
                 "arm": arm, "history": "reference", "num_cases": 16, "num_cases_cut": cut,
@@ -61,30 +52,23 @@ def event(arm: str, name: str, since: int, rate: float | None) -> dict[str, Any]
     bounds = (None, None) if rate is None else (max(0.0, rate - 0.1), min(1.0, rate + 0.1))
     return {
         "arm": arm, "history": "reference", "split": "all", "family": "all", "event": name,
-        "turns_since": since, "turns_until": None, "rate": rate, "low": bounds[0],
+        "turns_since": since, "rate": rate, "low": bounds[0],
         "high": bounds[1], "num_dialogues": 12,
     }  # fmt: skip
-
-
-def summary(arm: str, metric: str, name: str, value: float | None) -> dict[str, Any]:
-    low, high = (None, None) if value is None else (value * 0.8, min(value * 1.2, 20.0))
-    return {**WHERE, "arm": arm, "metric": metric, "name": name, "value": value, "low": low,
-            "high": high, "num_dialogues": 12}  # fmt: skip
 
 
 def difference(arm: str, metric: str, turn: int, value: float) -> dict[str, Any]:
     return {
         "arm": arm, "baseline": "base", "metric": metric, "history": "reference", "split": "train",
         "turn": turn, "difference": value, "low": value - 0.3, "high": min(1.0, value + 0.2),
-        "num_dialogues": 12, "num_pairs": 12, "p_value": 0.0004 * turn, "p_adjusted": 0.002 * turn,
-        "detectable": 0.34,
+        "num_dialogues": 12, "num_pairs": 12, "p_value": 0.0004 * turn,
     }  # fmt: skip
 
 
 def agreement(arm: str) -> dict[str, Any]:
     return {
         "arm": arm, "history": "reference", "metric": "adherence", "num_both": 80, "num_missing": 3,
-        "agreement": 0.9, "kappa": 0.78, "kappa_low": 0.6, "kappa_high": 0.9,
+        "agreement": 0.9, "kappa": 0.78,
         "both_pass": 38, "both_fail": 34, "only_rules": 2, "only_judge": 6,
     }  # fmt: skip
 

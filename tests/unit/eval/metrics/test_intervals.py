@@ -10,7 +10,6 @@ from scipy.special import stdtrit
 
 from eval.metrics.intervals import (
     MIN_INSTRUCTIONS,
-    Measured,
     Ways,
     crossed_interval,
     effective_size,
@@ -86,7 +85,7 @@ def test_the_inflation_matches_the_arithmetic() -> None:
     # Independent: 13/21 * 8/21 / (8 * 1.05 - 1) = 0.0318686. Ratio 1.728816.
     passed = np.array([1, 1, 1, 1, 0, 0, 1, 0], dtype=float)
     dialogues = np.repeat(np.arange(4), 2)
-    found, num = inflation(Measured(passed), dialogues)
+    found, num = inflation(passed, dialogues)
     assert (found, num) == (pytest.approx(1.728816, abs=1e-6), 4)
     # Satterthwaite: 1.728816² / (1/7 + 0.728816²/3) = 9.34, more than the 7 of 8 replies: no price.
     clusters = [(2, 2), (2, 2), (0, 2), (1, 2)]
@@ -98,7 +97,7 @@ def test_few_dialogues_pay_for_a_variance_that_they_estimate() -> None:
     # Grouped: 4.2/3.2 * (4/64 + 0.1/16/2) / 1.05² = 0.0781250; independent: 0.25 / 41 = 0.00609756.
     # Ratio 12.8125; degrees 12.8125² / (1/39 + 11.8125²/3) = 3.527, so 3.
     # 40 / 12.8125 * (t39 / t3)² = 3.121951 * (2.022691 / 3.182446)².
-    measured = Measured(np.repeat([1.0, 0.0, 1.0, 0.0], 10))
+    measured = np.repeat([1.0, 0.0, 1.0, 0.0], 10)
     where = ways(np.repeat(np.arange(4), 10).tolist(), [0] * 40)
     assert inflation(measured, where.dialogue)[0] == pytest.approx(12.8125, abs=1e-9)
     assert effective_size(measured, where) == pytest.approx(1.261130, abs=1e-5)
@@ -111,7 +110,7 @@ def test_instructions_that_cross_the_dialogues_widen_the_interval() -> None:
     # Degrees: 2.108696² / (1/19 + 1.108696²/9) = 23.5, more than 19: no price.
     passed = np.repeat([1.0, 0.0] * 5, 2)
     where = ways(list(range(20)), np.repeat(np.arange(10), 2).tolist())
-    found = effective_size(Measured(passed), where)
+    found = effective_size(passed, where)
     assert found == pytest.approx(20 / 2.108696, abs=1e-5)
     assert crossed_interval(passed, where) == wilson_from_rate(0.5, found)
 
@@ -131,7 +130,7 @@ def test_cases_of_a_dialogue_and_of_an_instruction_add_up_two_ways() -> None:
     # Each dialogue has the same rate: D is below 1, and the inflation I alone.
     # Degrees: 8.625² / (1/95 + 7.625²/11) = 14.05, so 14.
     where = ways(np.repeat(np.arange(8), 12).tolist(), list(range(12)) * 8)
-    measured = Measured(np.array([1.0, 0.0] * 48))
+    measured = np.array([1.0, 0.0] * 48)
     assert inflation(measured, where.instruction)[0] == pytest.approx(8.625, abs=1e-9)
     assert inflation(measured, where.dialogue)[0] < 1
     expected = 96 / 8.625 * (stdtrit(95, 0.975) / stdtrit(14, 0.975)) ** 2

@@ -1,4 +1,4 @@
-"""Paired differences: arithmetic, the exact test, and what a sample could have seen."""
+"""Paired differences: arithmetic, and the exact test."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.metrics.intervals import Ways, detectable
-from eval.metrics.paired import Difference, differences, holm, sign_flip_p_value
+from eval.metrics.intervals import Ways
+from eval.metrics.paired import Difference, differences, sign_flip_p_value
 from eval.records.samples import Sample
 from tests.support.runs.fake_samples import instruction, sample
 
@@ -65,7 +65,7 @@ def test_agreeing_dialogues_still_leave_a_doubt() -> None:
     low = 2 / 3 - 1.959964 * math.sqrt((5 / 6 - 4 / 9) / 6)
     assert (found.low, found.high) == (pytest.approx(low), 1)
     # Four dialogues cannot show anything at 5 %: the smallest p-value is 2 / 2**4.
-    assert (found.p_value, found.detectable) == (pytest.approx(0.125), None)
+    assert found.p_value == pytest.approx(0.125)
 
 
 def test_replies_to_other_words_are_no_pair() -> None:
@@ -99,23 +99,14 @@ def test_all_turns_together_are_one_test_over_dialogues() -> None:
     whole = one(made, None)
     assert (whole.difference, whole.num_dialogues, whole.num_pairs) == (18 / 48, 16, 48)
     # Every sign of twelve sums has to be the same: pairs of a dialogue are not tossed one by one.
-    assert whole.p_value == whole.p_adjusted == pytest.approx(2 * 0.5**12)
+    assert whole.p_value == pytest.approx(2 * 0.5**12)
     assert whole.low < whole.difference < whole.high
-    # Holm counts the three turns, and not the test of all of them.
-    assert one(made, 1).p_adjusted == pytest.approx(3 * 2 * 0.5**12)
     # A curve of one turn has no difference over all of them, one without the baseline none at all.
     assert {d.turn for d in differences(paired(16, 12))} == {1}
     assert differences([sample(arm="gatt")]) == []
     # A turn more at which nothing differs is more replies, and no more evidence.
     longer = one([*made, *paired(16, 0, turn=4)], None)
     assert (longer.difference, longer.p_value) == (18 / 64, whole.p_value)
-
-
-def test_holm_matches_the_arithmetic() -> None:
-    # Sorted 0.01, 0.02, 0.03, 0.5: times 4, 3, 2, 1 = 0.04, 0.06, 0.06, 0.5, never falling.
-    assert holm([0.02, 0.5, 0.01, 0.03]) == pytest.approx([0.06, 0.5, 0.04, 0.06])
-    assert holm([0.4, 0.9]) == [0.8, 0.9]
-    assert holm([]) == []
 
 
 @settings(max_examples=60)
@@ -144,12 +135,3 @@ def test_a_gain_on_few_of_many_instructions_is_no_gain_over_instructions() -> No
     # Nine instructions are taken as given.
     few = Ways(codes, np.minimum(codes // 10, 8), codes)
     assert sign_flip_p_value(values, few) == pytest.approx(2 * 0.5**10)
-
-
-def test_what_could_have_been_seen_solves_its_equation() -> None:
-    found = detectable(60, 0.05) or 0.0
-    unlike = found + 0.1
-    wanted = 1.959964 * math.sqrt(60 * unlike) + 0.841621 * math.sqrt(60 * (unlike - found**2))
-    assert 60 * found - 1 == pytest.approx(wanted, abs=1e-3)
-    # More pairs see smaller differences, noise hides them.
-    assert (detectable(600, 0.05) or 1) < found < (detectable(60, 0.2) or 0)

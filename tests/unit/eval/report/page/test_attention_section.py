@@ -1,46 +1,33 @@
-"""The section on attention and its pictures, from made-up figures."""
+"""The section on attention and its picture, from made-up figures."""
 
 from __future__ import annotations
 
 import json
-import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from eval.report.charts.attention import attention_svgs, save_attention_charts
+from eval.report.charts.attention import attention_svg, save_attention_chart
 from eval.report.charts.drawing import CSS_COLOURS
 from eval.report.data.runs import read_attention
-from eval.report.page.render import attention_section, attention_table, render_attention
+from eval.report.page.render import attention_section, render_attention
 from gatt.errors import ConfigError, DataError
+from tests.support.texts.doc_pages import ROOT
 
 ARMS = ("base", "gatt")
 TURNS = (1, 2, 4, 8, 16, 20, 40)
 
 
-def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> dict[str, Any]:
-    """Return what an `attention.json` holds, with 12 turns in the map and 7 on the curve."""
-    parts = ["setup", "instruction", "instruction"] + ["user", "reply"] * 12
-    bins = [
-        {"start": 8 * n, "end": 8 * n + 8, "part": part, "turn": max(0, (n - 1) // 2)}
-        for n, part in enumerate(parts)
-    ]
-    rows = [
-        {"turn": t, "peak": [1.0, 0.5, 0.5, *[0.05 * t] * (2 * t - 1)], "status": status}
-        for t, status in enumerate(("pass", "fail", "undecided") * 4, start=1)
-    ]
+def figures(low: float | None = 0.01) -> dict[str, Any]:
+    """Return what an `attention.json` holds."""
     curves = [
         {
-            "arm": arm, "turn": turn, "metric": metric, "value": value / turn, "low": low,
-            "high": low and 0.4, "num_dialogues": 5, "even": 0.5 / turn,
+            "arm": arm, "turn": turn, "metric": "mass", "value": value / turn, "low": low,
+            "high": low and 0.4, "num_dialogues": 5,
         }
-        for arm, metric, value in (
-            ("base", "mass", 0.1), ("gatt", "mass", 0.2),
-            ("gatt", "mass_difference", 0.1),
-        )
+        for arm, value in (("base", 0.1), ("gatt", 0.2))
         for turn in TURNS
     ]  # fmt: skip
     fall = {
@@ -52,90 +39,61 @@ def figures(told: str = "Speak <French> & Latin.", low: float | None = 0.01) -> 
         "schema": 1, "run": {"name": "r", "command": ["gatt", "attend"]}, "arms": list(ARMS),
         "history": "reference", "num_dialogues": 5, "num_layers": 2, "num_heads": 2,
         "curves": curves,
-        "maps": [
-            {"arm": arm, "dialogue": "d", "instruction": "i", "text": told, "bins": bins, "rows": rows}
-            for arm in ARMS
-        ],
-        "unsighted": {"falls": [fall, fall | nothing | {"arm": "base", "num_pairs": 0}], "replies": []},
-        "dropped": {"no instruction": 2}, "notes": ["A <note>."],
+        "unsighted": {"falls": [fall, fall | nothing | {"arm": "base", "num_pairs": 0}]},
+        "dropped": {"no <instruction>": 2},
     }  # fmt: skip
 
 
-def maps(data: dict[str, Any], arms: tuple[str, ...] = ARMS) -> str:
-    return "".join(attention_svgs(data, arms)["maps"])
-
-
-def test_pictures_are_elements_in_the_colours_of_the_page() -> None:
-    svgs = attention_svgs(figures(), ("base", "base+reminder", "gatt"))
-    assert [len(svgs["maps"]), len(svgs["turns"])] == [2, 1]
+def test_the_picture_is_an_element_in_the_colours_of_the_page() -> None:
+    svg = attention_svg(figures(), ("base", "base+reminder", "gatt"))
+    ET.fromstring(svg)
     # The adapter's arm is the third of the page, and looks like it.
-    for svg in (svgs["maps"][1], svgs["turns"][0]):
-        ET.fromstring(svg)
-        assert "var(--arm-2)" in svg
-        assert "var(--arm-1)" not in svg
-        assert not [colour for colour in CSS_COLOURS if colour in svg]
-    assert "Speak &lt;French&gt; &amp; Latin." in svgs["maps"][0]
-    ids = re.findall(r'\bid="([^"]+)"', "".join([*svgs["maps"], *svgs["turns"]]))
-    assert len(ids) == len(set(ids))
+    assert "var(--arm-2)" in svg
+    assert "var(--arm-1)" not in svg
+    assert not [colour for colour in CSS_COLOURS if colour in svg]
 
 
-def test_a_map_tells_which_replies_keep_the_instruction(tmp_path: Path) -> None:
-    render_attention(figures(), tmp_path / "a.html")
-    page = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert "Shown is the case that GAtt keeps most often." in page
-    assert {"✓ 1", "✗ 2", "? 3", "✓ 10"} <= set(re.findall(r">([✓✗?] \d+)</text>", page))
-
-
-def test_a_map_stays_small_however_many_cells_it_has() -> None:
-    svg = maps(figures())
-    assert svg.count("opacity") < 150
-    assert len(svg) < 300_000
-
-
-def test_files_stand_beside_each_other_with_fixed_bytes(tmp_path: Path) -> None:
-    written = save_attention_charts(tmp_path / "sub" / "m.svg", figures())
-    assert [path.name for path in written] == ["m.svg", "m-turns.svg"]
-    first = [path.read_bytes() for path in written]
-    save_attention_charts(tmp_path / "sub" / "m.svg", figures())
-    assert first == [path.read_bytes() for path in written]
-    (png, *_) = save_attention_charts(tmp_path / "m.png", figures(low=None))
-    assert png.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ConfigError, match=r"m\.jpeg"):
-        save_attention_charts(tmp_path / "m.jpeg", figures())
+def test_the_file_has_fixed_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "sub" / "a.svg"
+    written = []
+    for _ in range(2):
+        save_attention_chart(path, figures())
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    save_attention_chart(tmp_path / "a.png", figures(low=None))
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ConfigError, match=r"a\.jpeg"):
+        save_attention_chart(tmp_path / "a.jpeg", figures())
 
 
 def test_the_section_holds_conclusion_and_numbers_and_escapes_text(tmp_path: Path) -> None:
     section = attention_section(figures(), ("base",))
     share, fall = section["tables"]
     assert share.heads == ("arm", *(f"turn {t}" for t in (1, 2, 4, 16, 20, 40)))
-    _, ours, difference, even = share.rows
-    assert even[1].text == "50.00"
-    assert ours[1].joined() == "20.00 [1.00, 40.00]"
-    assert difference[2].joined() == "+5.00 [1.00, 40.00]"
+    assert share.rows[1][1].joined() == "20.00 [1.00, 40.00]"
     assert [cells[4].joined() for cells in fall.rows] == ["+62 [10, 90]", "–"]
     low = attention_section(figures(low=-0.5), ARMS)["tables"][0]
     assert low.rows[0][1].interval == "[−50.00, 40.00]"
     # Kept: 12 of 100 replies, 75 with everything in sight; at turn 20 0.2 / 20 and 0.1 / 20 of attention.
     for fact in ("in 12 of 100", "in 75", "[10, 90]", "turn 20", "1.0 %", "0.5 %"):
         assert fact in section["conclusion"]
-    console = Console(width=200)
-    with console.capture() as capture:
-        console.print(attention_table(figures()))
-    assert all(fact in capture.get() for fact in ("20.00", "[1.00, 40.00]", "[10, 90]"))
     render_attention(figures(), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert section["conclusion"] in page
-    assert "A &lt;note&gt;." in page
-    assert "2 (no instruction)" in page
-    assert "“Speak &lt;French&gt; &amp; Latin.”" in page
+    assert "2 (no &lt;instruction&gt;)" in page
     assert "<script" not in page
+
+
+def test_a_published_file_of_an_older_version_is_still_shown(tmp_path: Path) -> None:
+    data = read_attention(ROOT / "results" / "attend")["attention"]
+    render_attention(data, tmp_path / "a.html")
+    assert data["maps"]
+    assert "<svg" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
     assert read_attention(tmp_path) == {}
     path = tmp_path / "attention.json"
-    path.write_text(json.dumps(figures()), encoding="utf-8")
-    assert read_attention(tmp_path) == {"attention": figures()}
     for text, message in (
         ("{", r"attention\.json: .*gatt attend"),
         ('{"schema": 9}', r"9: expected 1"),
@@ -143,3 +101,5 @@ def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
             read_attention(tmp_path)
+    path.write_text(json.dumps(figures()), encoding="utf-8")
+    assert read_attention(tmp_path) == {"attention": figures()}

@@ -1,16 +1,15 @@
-"""Means over dialogues, heads and falls, by hand."""
+"""Means over dialogues, and falls, by hand."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from eval.records.case import Case
 from eval.studies.attention.measure import INSTRUCTION, INTACT, TurnAttention
-from eval.studies.attention.statistics import Looked, curves, falls, maps
+from eval.studies.attention.statistics import Looked, curves, falls
 from tests.support.runs.judged import RULE, instruction, sample
 from tests.support.runs.stages import dialogue
 
@@ -23,12 +22,10 @@ def looked(arm: str, number: int, masses: list[float], status: Any = "pass") -> 
         TurnAttention(
             sample(arm=arm, turn=turn, dialogue=case.dialogue.id, status=status),
             mass,
-            np.array([0.9]),
-            0.25,
         )
         for turn, mass in enumerate(masses, start=1)
     )
-    return Looked(case, arm, (), turns)
+    return Looked(case, arm, turns)
 
 
 def test_the_interval_of_a_mean_is_students() -> None:
@@ -38,7 +35,7 @@ def test_the_interval_of_a_mean_is_students() -> None:
     assert bounds == pytest.approx([0.3, 0.3 - 0.248414, 0.3 + 0.248414], abs=1e-5)
 
 
-def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:
+def test_curves_are_means_over_dialogues() -> None:
     given = [
         looked("base", 1, [0.1, 0.2]),
         looked("gatt", 1, [0.3, 0.2]),
@@ -47,20 +44,16 @@ def test_curves_are_means_over_dialogues_and_differences_are_paired() -> None:
         # The same dialogue under another instruction is no further dialogue.
         looked("gatt", 2, [0.6]),
     ]
-    found = {(r["arm"], r["metric"], r["turn"]): r for r in curves(given, ARMS)}
-    assert found["base", "mass", 1]["value"] == pytest.approx(0.15)
-    assert found["gatt", "mass", 1]["value"] == pytest.approx((0.3 + 0.5) / 2)
-    assert found["gatt", "mass", 1]["num_dialogues"] == 2
-    assert found["gatt", "mass_difference", 1]["value"] == pytest.approx((0.2 + 0.3) / 2)
-    assert found["gatt", "mass_difference", 1]["low"] < 0 < found["gatt", "mass", 1]["high"]
-    assert found["gatt", "mass_difference", 2] == {
-        "arm": "gatt", "turn": 2, "metric": "mass_difference", "value": 0.0, "low": None,
-        "high": None, "num_dialogues": 1,
+    found = {(r["arm"], r["turn"]): r for r in curves(given, ARMS)}
+    assert found["base", 1]["value"] == pytest.approx(0.15)
+    assert found["gatt", 1]["value"] == pytest.approx((0.3 + 0.5) / 2)
+    assert found["gatt", 1]["num_dialogues"] == 2
+    assert found["gatt", 2] == {
+        "arm": "gatt", "turn": 2, "metric": "mass", "value": 0.2, "low": None, "high": None,
+        "num_dialogues": 1,
     }  # fmt: skip
     # A share is none below 0.
-    assert found["base", "mass", 1]["low"] == 0
-    assert found["base", "mass", 1]["even"] == 0.25
-    assert ("base", "mass_difference", 1) not in found
+    assert found["base", 1]["low"] == 0
 
 
 def hidden(number: int, before: Any, after: Any, arm: str = "gatt") -> Looked:
@@ -84,14 +77,3 @@ def test_the_fall_is_paired_and_undecided_pairs_are_counted() -> None:
     assert 0 < gatt["low"] < gatt["fall"] < gatt["high"] <= 1
     assert (base["num_pairs"], base["num_undecided"], base["fall"]) == (0, 1, None)
     assert falls([], ARMS) == []
-
-
-def test_the_picture_is_of_the_case_that_the_adapter_keeps_most_often() -> None:
-    given = [
-        looked(arm, number, [0.1, 0.2], status)
-        for number, kept in enumerate(("fail", "undecided", "pass", "pass"))
-        for arm, status in (("base", "pass"), ("gatt", kept))
-    ]
-    # Of those alike the first; both arms of it.
-    found = [(one["dialogue"], one["arm"]) for one in maps(given, "gatt")]
-    assert found == [(dialogue(2).id, "base"), (dialogue(2).id, "gatt")]
