@@ -205,16 +205,12 @@ stage_qwen_validation() {
   qwen qwen_validation adherence validation
   qwen qwen_validation_own adherence validation --histories='[own]'
 }
-stage_qwen_ordinary() {
-  qwen ordinary adherence ordinary
-  qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=20
-  qwen ordinary_40 adherence ordinary --arms='[gatt]' --num_turns=40 --turns='[20, 30, 40]'
-}
-stage_qwen_table30() {
-  qwen table30 probe_recall table30
-  qwen table30_base probe_recall table30 --arms='[base]' --num_dialogues=30
-  qwen table30_40 probe_recall table30 --num_turns=40 --probe_turns='[30, 40]' --num_dialogues=30
-}
+stage_qwen_ordinary() { qwen ordinary adherence ordinary; }
+stage_qwen_ordinary_own() { qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=20; }
+stage_qwen_ordinary_40() { qwen ordinary_40 adherence ordinary --arms='[gatt]' --num_turns=40 --turns='[20, 30, 40]'; }
+stage_qwen_table30() { qwen table30 probe_recall table30; }
+stage_qwen_table30_base() { qwen table30_base probe_recall table30 --arms='[base]' --num_dialogues=30; }
+stage_qwen_table30_40() { qwen table30_40 probe_recall table30 --num_turns=40 --probe_turns='[30, 40]' --num_dialogues=30; }
 stage_qwen_heldout() {
   qwen heldout adherence heldout
   qwen heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
