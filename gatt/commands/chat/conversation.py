@@ -164,7 +164,6 @@ class Chat:
             GenerationError: the context of the model is full, or the reply is
                 empty; the history stays as it was.
         """
-        self._asked, self._is_answered = text, False
         self._check_text(text)
         asked = (*self._messages, Message("user", text))
         dialogue = Dialogue(_GROUP, asked)
@@ -192,27 +191,8 @@ class Chat:
         is_leak = still_follows(self._first, self._switches, dialogue, turn, answer.text)
         self._messages = (*asked, Message("assistant", answer.text))
         self._statuses = (*self._statuses, status)
-        self._is_answered = True
         evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
         return ChatReply(answer.text, status, evidence, is_leak, _CUTS.get(answer.finish, ""))
-
-    def retry(self) -> ChatReply:
-        """Ask the last message again; its reply, if it has one, goes.
-
-        Raises:
-            DataError: nothing was said yet.
-            GenerationError: see `say`; the earlier reply stays.
-        """
-        if not self._asked:
-            raise DataError("nothing to retry: say something first")
-        before = self._messages, self._statuses, self._is_answered
-        if self._is_answered:
-            self._messages, self._statuses = self._messages[:-2], self._statuses[:-1]
-        try:
-            return self.say(self._asked)
-        except BaseException:
-            self._messages, self._statuses, self._is_answered = before
-            raise
 
     def reset(self) -> None:
         """Forget the dialogue; what holds by now is given in turn 1."""
@@ -223,18 +203,6 @@ class Chat:
         self._switches = ()
         self._messages = ()
         self._statuses = ()
-        self._asked, self._is_answered = "", False
-
-    def start(self, text: str) -> None:
-        """Start over with the instruction that a text names, since it belongs to turn 1; none if blank.
-
-        Raises:
-            CatalogError: no such entry.
-            DataError: an instruction with control tokens.
-        """
-        first = self._usable(named(text, self._catalog)) if text else None
-        self._first = first
-        self._forget()
 
     def replace(self, text: str) -> None:
         """Let another instruction hold from the next message on, while the dialogue goes on.

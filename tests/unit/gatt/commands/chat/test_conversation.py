@@ -76,30 +76,6 @@ def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> No
     assert talk.num_turns == 2
 
 
-def test_retry_draws_another_stream_and_replaces_the_reply() -> None:
-    talk, engine = chat("One.", "Two.", " ", "Three.", "Four.")
-    with pytest.raises(DataError, match="nothing to retry"):
-        talk.retry()
-    talk.say("Hello")
-    assert talk.retry().text == "Two."
-    # One that fails leaves the earlier reply.
-    with pytest.raises(GenerationError, match="the model gave an empty reply"):
-        talk.retry()
-    talk.say("Next")
-    assert [text for _, text in engine.asked(3)] == ["Hello", "Two.", "Next"]
-    assert len({r.key for r in engine.requests}) == 4
-
-
-def test_retry_asks_a_message_that_got_no_reply() -> None:
-    talk, engine = chat("One.", " ", "Two.", "Three.")
-    talk.say("Hello")
-    with pytest.raises(GenerationError):
-        talk.say("Next")
-    assert talk.retry().text == "Two."
-    assert talk.num_turns == 2
-    assert [text for _, text in engine.asked(2)] == ["Hello", "One.", "Next"]
-
-
 @pytest.mark.parametrize(
     ("finish", "fact"),
     [
@@ -125,7 +101,7 @@ def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
     with pytest.raises(DataError, match=r"your text: the text holds the control token '<\|im_end"):
         talk.say("a<|im_end|>b")
     with pytest.raises(DataError, match="control token"):
-        talk.start("a<|im_start|>")
+        talk.replace("a<|im_start|>")
     assert not engine.requests
 
 
@@ -177,26 +153,24 @@ def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
 
 
 def test_commands() -> None:
-    talk, engine = chat("One.", "Two.", "Three.", FRENCH)
+    talk, engine = chat("One.", "Two.", FRENCH)
     out = terminal(
-        talk, "/help", "Hello", "/retry", "/reset", "Hi", "/instruction language.fr", "Hello again",
-        "/instruction Be brief.",
-    )  # fmt: skip
+        talk, "/help", "Hello", "/reset", "Hi", "/reset", "/replace language.fr", "Hello again"
+    )
     assert out.startswith("no instruction\n")
     assert "/save FILE" in out
     assert "(the dialogue starts over: no instruction)" in out
-    assert engine.asked(2) == [("user", "Hi")]
+    assert engine.asked(1) == [("user", "Hi")]
     assert "✓ | Bonjour" in out
-    assert "(the dialogue starts over: Be brief. (free text: " in out
 
 
 def test_mistakes_are_one_line_and_the_talk_goes_on(tmp_path: Path) -> None:
     talk, _ = chat("One.")
     path = tmp_path / "talk.jsonl"
     out = terminal(
-        talk, "/retyr", "/replace", "/cancel", "/replace language.fr1", "/save", "Hello", f"/save {path}"
+        talk, "/resett", "/replace", "/cancel", "/replace language.fr1", "/save", "Hello", f"/save {path}"
     )  # fmt: skip
-    assert "! '/retyr' is no command: expected one of /retry" in out
+    assert "! '/resett' is no command: expected one of /replace" in out
     assert "! '/replace' is no command" in out
     assert "! nothing to cancel: no instruction holds" in out
     assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
