@@ -201,10 +201,10 @@ def run(args: argparse.Namespace) -> int:
 
     facts = inspect_template(engine.tokenizer)
     chat = Chat(
-        engine,
-        params,
+        engine=engine,
+        params=params,
         catalog=catalog,
-        instruction=instruction,
+        first=instruction,
         placement=usable_placement(args.placement, facts),
         switch_place=args.switch_place if facts.has_later_system else "user",
         alone_place=args.switch_place if facts.has_later_system_alone else "user",

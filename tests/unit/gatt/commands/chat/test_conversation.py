@@ -58,11 +58,13 @@ class Recorder:
 
 def chat(*replies: str, **options) -> tuple[Chat, Recorder]:
     engine = Recorder(*replies)
-    return Chat(engine, SamplingParams(max_new_tokens=20), catalog=CATALOG, **options), engine
+    return Chat(
+        engine=engine, params=SamplingParams(max_new_tokens=20), catalog=CATALOG, **options
+    ), engine
 
 
 def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> None:
-    talk, engine = chat("I love tennis.", "Rain.", instruction=TENNIS, adapter="mine")
+    talk, engine = chat("I love tennis.", "Rain.", first=TENNIS, adapter="mine")
     talk.say("Hello")
     talk.say("And today?")
     assert engine.asked(1) == [
@@ -85,7 +87,7 @@ def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> No
     ],
 )
 def test_without_a_reply_the_reason_is_named_and_the_history_stays(finish: str, fact: str) -> None:
-    talk = Chat(Recorder("", finish=finish), SamplingParams())
+    talk = Chat(engine=Recorder("", finish=finish), params=SamplingParams())
     with pytest.raises(GenerationError, match=fact):
         talk.say("Hello")
     assert talk.num_turns == 0
@@ -107,7 +109,7 @@ def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
 
 def test_saved_dialogues_can_be_read_as_dialogues(tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
-    talk, _ = chat("One.", "Deux é.", instruction=TENNIS)
+    talk, _ = chat("One.", "Deux é.", first=TENNIS)
     talk.say("Hello")
     talk.save(path)
     talk.save(path)
@@ -130,7 +132,7 @@ def test_margin_shows_mark_and_evidence() -> None:
     talk, _ = chat(
         "I love tennis, it is my favourite thing.",
         "It rains in the hills today.",
-        instruction=TENNIS,
+        first=TENNIS,
     )
     out = terminal(talk, "Hello", "", "Weather?", "/quit", "never read")
     assert "instruction, given once: You enjoy tennis.\n" in out
@@ -138,17 +140,17 @@ def test_margin_shows_mark_and_evidence() -> None:
     assert "✗ | It rains" in out
     assert out.endswith("kept in 1 of 2 replies\n")
     assert "\x1b" not in out
-    coloured, _ = chat("I love tennis so much.", instruction=TENNIS)
+    coloured, _ = chat("I love tennis so much.", first=TENNIS)
     assert "\x1b[32m✓\x1b[0m" in terminal(coloured, "Hello", has_colour=True)
 
 
 def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
-    long = chat("word " * 19 + "end " + "a b c " * 10, instruction=from_text("Be kind."))[0]
+    long = chat("word " * 19 + "end " + "a b c " * 10, first=from_text("Be kind."))[0]
     out = terminal(long, "Hello")
     assert "(free text: replies are not judged)" in out
     assert "– | word" in out
     assert all(len(line) <= 100 for line in out.splitlines())
-    cut = Chat(Recorder("Part of it", finish="content_filter"), SamplingParams())
+    cut = Chat(engine=Recorder("Part of it", finish="content_filter"), params=SamplingParams())
     assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
 
 
@@ -184,7 +186,7 @@ def test_interrupt_forgets_the_turn() -> None:
         def generate(self, requests, params, adapter=None):
             raise KeyboardInterrupt
 
-    talk = Chat(Interrupted(), SamplingParams())
+    talk = Chat(engine=Interrupted(), params=SamplingParams())
     assert "(stopped; that turn is forgotten)" in terminal(talk, "Hello")
     assert talk.num_turns == 0
 

@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from gatt.commands.show.view import Piece, ShownSample, print_sample, view_sample
-from gatt.train.data.labels import has_sampled_history, placement_of
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
 from tests.support.models.combs import combs_of
@@ -119,48 +118,6 @@ def test_a_row_names_the_turns_that_the_length_policy_left() -> None:
         "tokens: 70 in 2 rows; 8 supervised; 87 in one row a target (1.24 times that); "
         "exchanges dropped: 1"
     )
-
-
-def test_sampled_history_puts_the_loss_into_the_trunk() -> None:
-    one = sample(1, 3, targets=["Oui.", None, "Non, jamais."])
-    (part,) = view_sample(tiny_tokenizer(), one, make(history="sampled")).parts
-    assert with_loss(part.pieces) == ["Oui.<|im_end|>", "Non, jamais.<|im_end|>"]
-
-
-def test_rows_of_a_template_that_rewrites_turns() -> None:
-    shown = view_sample(tiny_tokenizer(REWRITING), sample(7, 2), make())
-    first, second = shown.parts
-    assert first.title == f"row 1 of 2: {len(shown.combs[0].trunk)} tokens, from turns 1"
-    text = "".join(piece.text for piece in second.pieces)
-    # "Answer:" no longer stands before the reply of the earlier turn.
-    assert "assistant\nIt is quiet and long there." in text
-    assert text.endswith("assistant\nAnswer:\nBonjour, jour 2 de 7.<|im_end|>")
-    assert with_loss(second.pieces) == ["Bonjour, jour 2 de 7.<|im_end|>"]
-
-
-def test_a_target_that_cannot_be_encoded_is_left_out() -> None:
-    one = sample(1, 2, targets=["Oui <|im_end|>.", "Non."])
-    shown = view_sample(tiny_tokenizer(REWRITING), one, make(supervise="all_turns"))
-    assert shown.trained == {2}
-    assert "holds the control token '<|im_end|>'" in shown.left_out[0]
-
-
-def test_what_is_mixed_is_drawn_as_in_training() -> None:
-    found = set()
-    for number in range(12):
-        one = sample(number, 2)
-        shown = view_sample(tiny_tokenizer(), one, make(placement="mixed", history="mixed", seed=3))
-        drawn = placement_of("mixed", 3, one.id), has_sampled_history("mixed", 3, one.id)
-        is_system = shown.parts[0].pieces[1].text.startswith("system")
-        assert is_system == (drawn[0] == "system")
-        assert bool(shown.combs[0].branches) != drawn[1]
-        found.add(drawn)
-        assert shown.settings == (
-            f"placement {drawn[0]} (drawn from seed 3 and the id), "
-            f"history {'sampled' if drawn[1] else 'reference'} (drawn from seed 3 and the id), "
-            "supervise last_turn, layout comb"
-        )
-    assert len(found) == 4
 
 
 @pytest.mark.parametrize(
