@@ -55,18 +55,16 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # An abbreviated option would shadow a dotted override that begins like it.
         super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+        self.is_all = False
+        """Whether the help names every configuration key."""
         self.make_epilog: Callable[[bool], str] | None = None
         """Returns the end of the help, with all keys or with the first ones; set where making it is slow."""
 
-    def format_help(self, *, is_all: bool = False) -> str:
-        """Return the help.
-
-        Args:
-            is_all: with every configuration key.
-        """
+    def format_help(self) -> str:
+        """Return the help."""
         epilog = self.epilog
         if self.make_epilog is not None:
-            self.epilog = f"{epilog or ''}{self.make_epilog(is_all)}"
+            self.epilog = f"{epilog or ''}{self.make_epilog(self.is_all)}"
         text = super().format_help()
         self.epilog = epilog
         return text
@@ -222,7 +220,9 @@ def _parse(module: ModuleType, name: str, words: Sequence[str]) -> argparse.Name
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     # An option may be spelled with "_" or "-".
     spelled = {option.replace("_", "-"): option for option in _options(parser)}
-    words = [_as_declared(word, spelled) for word in words if word != "--debug"]
+    pairs = [word.partition("=") for word in words if word != "--debug"]
+    words = [spelled.get(o.replace("_", "-"), o) + equals + value for o, equals, value in pairs]
+    parser.is_all = "--help-all" in words
     overrides: list[str] = []
     takes_overrides = getattr(module, "TAKES_OVERRIDES", False)
     try:
@@ -236,11 +236,6 @@ def _parse(module: ModuleType, name: str, words: Sequence[str]) -> argparse.Name
             raise ConfigError(_unknown(parser, word, getattr(module, "ACTIONS", {})))
     args.overrides = overrides + unknown
     return args
-
-
-def _as_declared(word: str, spelled: Mapping[str, str]) -> str:
-    option, equals, value = word.partition("=")
-    return f"{spelled.get(option.replace('_', '-'), option)}{equals}{value}"
 
 
 def split_overrides(

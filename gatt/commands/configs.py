@@ -27,25 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list, a file, or its path."""
-    if args.name is None:
-        known = shipped_configs()
-        width = max(map(len, known), default=0)
-        lines = [
-            str(path) if args.path else f"{name:<{width}}  {_about(path)}".rstrip()
-            for name, path in known.items()
-        ]
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-        return 0
-    path = config_file(Path(args.name))
-    if args.path:
-        sys.stdout.write(f"{path}\n")
-    else:
+    if args.name is not None:
+        path = config_file(Path(args.name))
         # Bytes: the output is redirected into a file, and no encoding may change it.
-        sys.stdout.buffer.write(path.read_bytes())
+        text = f"{path}\n".encode() if args.path else path.read_bytes()
+        sys.stdout.buffer.write(text)
+        return 0
+    known = shipped_configs()
+    for name, path in known.items():
+        # The first line of each file says what it is.
+        about = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#").strip()
+        line = str(path) if args.path else f"{name:<{max(map(len, known))}}  {about}"
+        sys.stdout.write(f"{line}\n")
     return 0
-
-
-def _about(path: Path) -> str:
-    """Return the first line of a file's opening comment, empty without one."""
-    first = path.read_text(encoding="utf-8").partition("\n")[0]
-    return first.removeprefix("#").strip() if first.startswith("#") else ""

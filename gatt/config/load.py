@@ -1,16 +1,8 @@
 """Configuration: frozen dataclasses from YAML files and dotted overrides. No torch here.
 
-A configuration class is a frozen, keyword-only dataclass whose fields may be
-dataclasses again; `__post_init__` checks ranges by raising `ConfigError`. Each
-field is documented by the string under it, which `--help` shows::
-
-    @dataclass(frozen=True, kw_only=True)
-    class TrainConfig:
-        learning_rate: float = 1e-4
-        \"\"\"Peak learning rate, above 0.\"\"\"
-
-A class may have a class method `preset(values) -> Source`, whose values are used where the
-configuration gives none. `gatt eval` loads its suites with it.
+A configuration class is a frozen, keyword-only dataclass whose fields may be dataclasses again;
+`__post_init__` checks ranges by raising `ConfigError`, and the string under a field is shown by `--help`.
+A class method `preset(values) -> Source` may give values that the configuration does not (suites).
 """
 
 from __future__ import annotations
@@ -22,9 +14,10 @@ import re
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import UnionType
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import yaml
 
@@ -43,16 +36,10 @@ _OVERRIDE = re.compile(r"(?:--)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?", re.DO
 def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
     """Return the validated configuration of a YAML file and overrides; a later override wins.
 
-    Types are strict, see `gatt.runs.typed.typed`.
-
-    Args:
-        cls: the dataclass to build.
-        path: a YAML mapping; None uses the defaults.
-        overrides: `a.b=value` or `--a.b=value`; the value is YAML, or a text where only a text is valid.
+    An override is `a.b=value` or `--a.b=value`; its value is YAML, or a text where only a text is valid.
 
     Raises:
-        ConfigError: one message with all problems, joined by "; ", each with its dotted key and its file
-            and line (or "command line").
+        ConfigError: all problems, joined by "; ", each with its dotted key and its file and line.
     """
     values, places = Source({}, {}) if path is None else read_mapping(path)
     given = [path, COMMAND_LINE if overrides else None]
@@ -74,8 +61,11 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
     try:
         config = typed(cls, values)
     except ShapeError as error:
-        found = [new for problem in error.problems for new in _split(cls, problem)]
-        problems += [f"{_place(places, name)}: {text}" for name, text in found]
+        for name, text in (new for problem in error.problems for new in _split(cls, problem)):
+            # The place of a missing value is that of the mapping around it.
+            while name not in places:
+                name = name.rpartition(".")[0]
+            problems.append(f"{places[name]}: {text}")
     if problems:
         raise ConfigError("; ".join(problems))
     return config
@@ -84,7 +74,12 @@ def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) 
 def _override(cls: type, values: dict[str, Any], override: str) -> str:
     """Set one override in `values` and return its dotted key."""
     match = _OVERRIDE.fullmatch(override)
-    name, text = (_spelled(cls, match[1]), match[2]) if match else ("", None)
+    name, text = (match[1], match[2]) if match else ("", None)
+    # "-" may stand for "_", but not in the names of a mapping.
+    ends = [*(dot.start() for dot in re.finditer(r"\.", name)), len(name)]
+    known = (end for end in reversed(ends) if name[:end].replace("-", "_") in keys_of(cls))
+    end = next(known, 0)
+    name = name[:end].replace("-", "_") + name[end:]
     annotation = annotation_at(cls, name)
     if text is None:
         if not mentions(annotation, bool):
@@ -101,38 +96,27 @@ def _override(cls: type, values: dict[str, Any], override: str) -> str:
     return name
 
 
-def _spelled(cls: type, name: str) -> str:
-    """Return a key with `_` where it was given with `-`; the names in a mapping stay as they are."""
-    parts, keys = name.split("."), keys_of(cls)
-    for end in range(len(parts), 0, -1):
-        if (key := ".".join(parts[:end]).replace("-", "_")) in keys:
-            return ".".join([key, *parts[end:]])
-    return name
-
-
 def _override_value(annotation: Any, text: str) -> Any:
-    """Return the value of an override; a list needs no brackets: `a.jsonl`, `1,2,4`."""
+    """Return the YAML value of an override, or the text itself where only a text is valid.
+
+    A list needs no brackets: `a.jsonl`, `1,2,4`.
+    """
     lists = [k for k in (annotation, *get_args(annotation)) if get_origin(k) is tuple]
-    if not lists or not text or text.startswith("["):
-        return _yaml_or_text(annotation, text)
-    with contextlib.suppress(yaml.YAMLError):
-        value = _yaml_or_text(annotation, text)
-        if isinstance(value, dict) or _fits(annotation, value):
-            return value
-    return [_override_value(get_args(lists[0])[0], part.strip()) for part in text.split(",")]
-
-
-def _yaml_or_text(annotation: Any, text: str) -> Any:
-    """Return the YAML value of a text, or the text itself where only the text is valid."""
+    is_split = lists and text and not text.startswith("[")
     try:
         value = parse_yaml(text)
+        # YAML would drop the end of a text that looks like a comment.
+        is_bare = isinstance(value, str) and not text.startswith(("'", '"'))
+        if is_bare or (_fits(annotation, text) and not _fits(annotation, value)):
+            value = text
+        if not is_split or isinstance(value, dict) or _fits(annotation, value):
+            return value
     except yaml.YAMLError:
-        if not _fits(annotation, text):
+        if _fits(annotation, text):
+            return text
+        if not is_split:
             raise
-        return text
-    # YAML would drop the end of a text that looks like a comment.
-    is_bare = isinstance(value, str) and not text.startswith(("'", '"'))
-    return text if is_bare or (_fits(annotation, text) and not _fits(annotation, value)) else value
+    return [_override_value(get_args(lists[0])[0], part.strip()) for part in text.split(",")]
 
 
 def _fits(annotation: Any, value: Any) -> bool:
@@ -146,11 +130,7 @@ def _fits(annotation: Any, value: Any) -> bool:
 def _completed(
     cls: type, values: dict[str, Any], prefix: str, places: dict[str, str], problems: list[str]
 ) -> dict[str, Any]:
-    """Return the values with those of the preset and nested defaults added, and `~` expanded in paths.
-
-    A nested part may have other defaults here than in its class: they stay for the keys that are
-    not set.
-    """
+    """Return the values with those of the preset and nested defaults added, and `~` expanded in paths."""
     if hasattr(cls, "preset"):
         try:
             preset: Source = cls.preset(values)
@@ -176,58 +156,47 @@ def _completed(
     return found
 
 
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {**below, **above}
-    for name in below.keys() & above.keys():
-        if isinstance(below[name], Mapping) and isinstance(above[name], Mapping):
-            merged[name] = _merged(below[name], above[name])
-    return merged
+def _merged(below: Any, above: Any) -> Any:
+    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
+        return above
+    return {**below, **{name: _merged(below.get(name), above[name]) for name in above}}
 
 
 def _with_home(value: Any) -> Any:
     """Return paths with `~` expanded, since shells do not expand `--key=~/x`; an empty path becomes null."""
-    if isinstance(value, str):
-        return os.path.expanduser(value) or None
+    if isinstance(value, dict):
+        return {k: _with_home(v) for k, v in value.items()}
     if isinstance(value, list):
         return [_with_home(item) for item in value]
-    return {k: _with_home(v) for k, v in value.items()} if isinstance(value, dict) else value
-
-
-def _place(places: Mapping[str, str], name: str) -> str:
-    """Return the place of a value; for a missing one, the place of the mapping around it."""
-    while name not in places:
-        name = name.rpartition(".")[0]
-    return places[name]
+    return os.path.expanduser(value) or None if isinstance(value, str) else value
 
 
 def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
     """Yield key and text of each problem; `__post_init__` may join several by "; ", each with its key first."""
-    name, kind, text, _ = problem
+    name, kind, text, known = problem
+    keys = keys_of(cls)
+    if kind == "unknown":
+        parent, dot, last = name.rpartition(".")
+        # A similar key of the same mapping, else of the whole tree.
+        beside = nearest(last.replace("-", "_"), known)
+        elsewhere = next((key for key in keys if key.rpartition(".")[2] == last), None)
+        alike = (
+            f"{parent}{dot}{beside}" if beside else elsewhere or nearest(name, keys, cutoff=0.75)
+        )
+        text += f", did you mean {alike!r}?" if alike else f" (known: {', '.join(known)})"
     if kind != "check":
-        yield name, f"{text}{_nearest(cls, problem)}" if kind == "unknown" else text
+        yield name, text
         return
     prefix = f"{name}." if name else ""
-    own = [re.escape(key.removeprefix(prefix)) for key in keys_of(cls) if key.startswith(prefix)]
+    own = [re.escape(key.removeprefix(prefix)) for key in keys if key.startswith(prefix)]
     for part in re.split(rf"; (?=(?:{'|'.join(own)}) )", text):
         key = prefix + part.partition(" ")[0]
-        yield key if key in keys_of(cls) else name, f"{name}: {part}" if name else part
-
-
-def _nearest(cls: type, unknown: Problem) -> str:
-    """Return the hint for an unknown key: a similar key of the same mapping, else of the whole tree."""
-    parent, dot, last = unknown.name.rpartition(".")
-    beside = nearest(last.replace("-", "_"), unknown.known)
-    if beside is not None:
-        return f", did you mean {f'{parent}{dot}{beside}'!r}?"
-    elsewhere = [name for name in keys_of(cls) if name.rpartition(".")[2] == last]
-    alike = next(iter(elsewhere), None) or nearest(unknown.name, keys_of(cls), cutoff=0.75)
-    return f", did you mean {alike!r}?" if alike else f" (known: {', '.join(unknown.known)})"
+        yield key if key in keys else name, f"{name}: {part}" if name else part
 
 
 def config_dict(config: object) -> dict[str, Any]:
     """Return the dataclass as values that JSON can hold, fields in order; a `Path` becomes a string."""
-    found: dict[str, Any] = jsonable(config)
-    return found
+    return dict(jsonable(config))
 
 
 def to_yaml(config: object) -> str:
@@ -236,35 +205,23 @@ def to_yaml(config: object) -> str:
 
 
 def save_config(config: object, path: Path) -> None:
-    """Write the resolved configuration; its folder is created if it is missing.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Write the resolved configuration; its folder is created. Raises `StoreError` where it cannot be."""
     atomic_write_text(path, to_yaml(config))
 
 
-@dataclasses.dataclass(frozen=True)
-class Key:
-    """One key of a configuration."""
+class Key(NamedTuple):
+    """One key of a configuration: `owner` has the field; a required one has the default `MISSING`."""
 
     annotation: Any
     default: Any
-    """`dataclasses.MISSING` where a value is required."""
     field: str
     owner: type
-    """The class that has the field."""
 
     @property
     def holds(self) -> type | None:
         """The configuration class of its value; None where the value has no keys."""
         kinds = (self.annotation, *get_args(self.annotation))
         return next((k for k in kinds if isinstance(k, type) and dataclasses.is_dataclass(k)), None)
-
-    @property
-    def expected(self) -> str:
-        """Its type in the words of YAML: "float | null", "list[str]", "comb | expanded"."""
-        return _shown(self.annotation)
 
     @property
     def doc(self) -> str:
@@ -275,15 +232,26 @@ class Key:
 @cache
 def keys_of(cls: type) -> dict[str, Key]:
     """Return every dotted key of a configuration class, depth first in the order of its fields."""
-    return dict(_keys(cls, "", None))
+    keys: dict[str, Key] = {}
+    for field in dataclasses.fields(cls):
+        made = field.default_factory
+        default = field.default if made is dataclasses.MISSING else made()
+        key = Key(typing.get_type_hints(cls)[field.name], default, field.name, cls)
+        keys[field.name] = key
+        for name, inner in keys_of(key.holds).items() if key.holds else ():
+            # A part may have other defaults here than in its class.
+            with contextlib.suppress(AttributeError):
+                inner = inner._replace(default=attrgetter(name)(default))
+            keys[f"{field.name}.{name}"] = inner
+    return keys
 
 
 def annotation_at(cls: type, name: str) -> Any:
     """Return the type of a key, or of a value in a mapping (`adapters.gatt`); None for an unknown key."""
     keys, parent = keys_of(cls), name.rpartition(".")[0]
-    if name in keys or parent not in keys:
-        return keys[name].annotation if name in keys else None
-    return (*get_args(keys[parent].annotation), None, None)[1]
+    if name in keys:
+        return keys[name].annotation
+    return (*get_args(keys[parent].annotation), None, None)[1] if parent in keys else None
 
 
 def mentions(annotation: Any, kind: type) -> bool:
@@ -291,31 +259,16 @@ def mentions(annotation: Any, kind: type) -> bool:
     return annotation is kind or any(mentions(inner, kind) for inner in get_args(annotation))
 
 
-def _shown(annotation: Any) -> str:
+def shown(annotation: Any) -> str:
+    """Return a type in the words of YAML: "float | null", "list[str]", "comb | expanded"."""
     kind, args = get_origin(annotation), [a for a in get_args(annotation) if a is not ...]
     if kind is Literal:
         return " | ".join(map(str, args))
     if kind in (Union, UnionType):
-        return " | ".join(map(_shown, args))
+        return " | ".join(map(shown, args))
     name = "list" if kind is tuple else getattr(kind or annotation, "__name__", str(annotation))
-    inner = f"[{', '.join(map(_shown, args))}]" if args else ""
+    inner = f"[{', '.join(map(shown, args))}]" if args else ""
     return "null" if annotation is type(None) else f"{name}{inner}"
-
-
-def _keys(cls: type, prefix: str, defaults: object) -> Iterator[tuple[str, Key]]:
-    """Yield the keys under a prefix; `defaults` is the default instance in the class above, or None."""
-    hints = typing.get_type_hints(cls)
-    for field in dataclasses.fields(cls):
-        default = field.default
-        if defaults is not None:
-            default = getattr(defaults, field.name)
-        elif field.default_factory is not dataclasses.MISSING:
-            default = field.default_factory()
-        key = Key(hints[field.name], default, field.name, cls)
-        yield f"{prefix}{field.name}", key
-        if key.holds is not None:
-            inner = default if isinstance(default, key.holds) else None
-            yield from _keys(key.holds, f"{prefix}{field.name}.", inner)
 
 
 @cache
@@ -325,11 +278,11 @@ def _docs(cls: type) -> dict[str, str]:
 
     docs: dict[str, str] = {}
     documented = ConfigDict(use_attribute_docstrings=True)
+    # pydantic does not find the strings of inherited fields.
     for base in filter(dataclasses.is_dataclass, reversed(cls.__mro__)):
-        # pydantic does not find the strings of inherited fields.
         schema = TypeAdapter(tuple[base], config=documented).json_schema()  # type: ignore[valid-type]
-        properties = schema["$defs"][base.__name__]["properties"]
-        docs |= {name: p["description"] for name, p in properties.items() if "description" in p}
+        for name, about in schema["$defs"][base.__name__]["properties"].items():
+            docs[name] = about.get("description", docs.get(name, ""))
     return docs
 
 
@@ -346,7 +299,7 @@ def config_file(given: Path) -> Path:
     """Return an existing file, or the shipped configuration of that name; a path with a suffix is a file.
 
     Raises:
-        ConfigError: neither a file nor a shipped name; names the nearest one.
+        ConfigError: neither of them; names the nearest one.
     """
     if given.is_file() or given.suffix:
         return given

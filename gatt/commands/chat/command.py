@@ -22,12 +22,10 @@ from gatt.models.template_variables import read_variables
 from gatt.verifiers import Status
 
 COMMANDS = {
-    "/retry": "ask your last message again",
     "/replace TEXT": "another instruction from the next message on (TEXT, or the ID of an entry)",
     "/add TEXT": "one more from the next message on (likewise)",
     "/cancel": "no instruction from the next message on",
     "/reset": "forget the dialogue, keep the instruction",
-    "/instruction TEXT": "another instruction (likewise), and start over",
     "/save FILE": "append the dialogue to a JSONL file",
     "/quit": "leave",
 }
@@ -73,13 +71,10 @@ class Terminal:
         change: dict[str, Callable[[str], None]] = {
             "/replace": self._chat.replace,
             "/add": self._chat.add,
-            "/instruction": self._chat.start,
         }
         match command, rest.strip():
             case "", _:
                 return
-            case "/retry", "":
-                self._show(self._chat.retry())
             case "/help", "":
                 self._write("".join(f"  {name:<20}{doc}\n" for name, doc in COMMANDS.items()))
             case "/reset", "":
@@ -177,17 +172,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(those that the adapter was trained with)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
-    parser.add_argument(
-        "--web", action="store_true",
-        help="a page instead of the terminal: base model and adapter side by side (needs the extra `web`)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--port",
-        type=int,
-        default=7860,
-        metavar="N",
-        help="of --web, on this machine alone (%(default)s)",
-    )
     parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
 
 
@@ -216,24 +200,17 @@ def run(args: argparse.Namespace) -> int:
     from gatt.models.template_facts import inspect_template, usable_placement
 
     facts = inspect_template(engine.tokenizer)
-    make = partial(
-        Chat,
-        engine,
-        params,
+    chat = Chat(
+        engine=engine,
+        params=params,
         catalog=catalog,
-        instruction=instruction,
+        first=instruction,
         placement=usable_placement(args.placement, facts),
         switch_place=args.switch_place if facts.has_later_system else "user",
         alone_place=args.switch_place if facts.has_later_system_alone else "user",
+        adapter=ADAPTER if args.adapter else None,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )
-    if args.web:
-        from gatt.commands.chat.web import SideBySide, serve
-
-        chats = {"base": make(), **({"GAtt": make(adapter=ADAPTER)} if args.adapter else {})}
-        serve(SideBySide(chats), args.port)
-        return 0
-    chat = make(adapter=ADAPTER if args.adapter else None)
     Terminal(chat, _write, has_colour=sys.stdout.isatty()).run(_lines())
     return 0
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gatt.data.catalog.read import Catalog, load_catalog
@@ -90,51 +90,33 @@ class ChatReply:
     """What cut it short; empty where nothing did."""
 
 
+@dataclass(kw_only=True)
 class Chat:
-    """The state of one conversation: the model reads its own replies.
+    """The state of one conversation: the model reads its own replies."""
 
-    Args:
-        engine: who answers.
-        params: how replies are drawn.
-        catalog: gives the entries that a user may name.
-        instruction: given in turn 1; None for none.
-        placement: where it stands there.
-        switch_place: where a change of it is told: in a later system message, or in front of what the
-            user says.
-        alone_place: so where no system message stands first; None is `switch_place`.
-        adapter: name of a loaded adapter; None is the base model.
-        check_text: raises `DataError` for a text that must not reach the model.
-    """
-
-    _switches: tuple[Switch, ...]
-    _messages: tuple[Message, ...]
-    _statuses: tuple[Status | None, ...]
+    engine: Engine
+    params: SamplingParams
+    catalog: GetCatalog = load_catalog
+    first: Instruction | None = None
+    """Given in turn 1; None for none."""
+    placement: Placement = "system"
+    """Where it stands there."""
+    switch_place: SwitchPlace = "system"
+    """Where a change of it is told: in a later system message, or in front of what the user says."""
+    alone_place: SwitchPlace | None = None
+    """So where no system message stands first; None is `switch_place`."""
+    adapter: str | None = None
+    """Name of a loaded adapter; None is the base model."""
+    check_text: Callable[[str], None] = lambda _: None
+    """Raises `DataError` for a text that must not reach the model."""
+    _switches: tuple[Switch, ...] = field(default=(), init=False)
+    _messages: tuple[Message, ...] = field(default=(), init=False)
+    _statuses: tuple[Status | None, ...] = field(default=(), init=False)
     """One a turn."""
+    _num_draws: int = field(default=0, init=False)
 
-    def __init__(
-        self,
-        engine: Engine,
-        params: SamplingParams,
-        *,
-        catalog: GetCatalog = load_catalog,
-        instruction: Instruction | None = None,
-        placement: Placement = "system",
-        switch_place: SwitchPlace = "system",
-        alone_place: SwitchPlace | None = None,
-        adapter: str | None = None,
-        check_text: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self._engine = engine
-        self._params = params
-        self._catalog = catalog
-        self._placement = placement
-        self._behind_place: SwitchPlace = switch_place
-        self._alone_place: SwitchPlace = alone_place or switch_place
-        self._adapter = adapter
-        self._check_text = check_text
-        self._first = instruction and self._usable(instruction)
-        self._num_draws = 0
-        self._forget()
+    def __post_init__(self) -> None:
+        self.first = self.first and self._usable(self.first)
 
     @property
     def num_turns(self) -> int:
@@ -144,7 +126,7 @@ class Chat:
     @property
     def instruction(self) -> Instruction | None:
         """What holds for the next reply; None where nothing does."""
-        return in_force(self._first, self._switches, self.num_turns + 1)
+        return in_force(self.first, self._switches, self.num_turns + 1)
 
     @property
     def tally(self) -> str:
@@ -164,15 +146,14 @@ class Chat:
             GenerationError: the context of the model is full, or the reply is
                 empty; the history stays as it was.
         """
-        self._asked, self._is_answered = text, False
-        self._check_text(text)
+        self.check_text(text)
         asked = (*self._messages, Message("user", text))
         dialogue = Dialogue(_GROUP, asked)
         view = self._view(dialogue, self._switches)
         # Counted, so that a second draw of the same turn is another one.
         self._num_draws += 1
         request = GenerationRequest(f"{_GROUP}/{self._num_draws}", view.messages, _GROUP)
-        answer = self._engine.generate([request], self._params, self._adapter)[0]
+        answer = self.engine.generate([request], self.params, self.adapter)[0]
         if not answer.text.strip():
             if answer.finish == "context_limit":
                 raise GenerationError(
@@ -186,55 +167,19 @@ class Chat:
                 )
             raise GenerationError("the model gave an empty reply: ask again or in other words")
         turn = dialogue.num_turns
-        held = in_force(self._first, self._switches, turn)
+        held = in_force(self.first, self._switches, turn)
         verdicts = check_all(held.verifiers if held else (), answer.text)
         status = overall(verdicts) if verdicts else None
-        is_leak = still_follows(self._first, self._switches, dialogue, turn, answer.text)
+        is_leak = still_follows(self.first, self._switches, dialogue, turn, answer.text)
         self._messages = (*asked, Message("assistant", answer.text))
         self._statuses = (*self._statuses, status)
-        self._is_answered = True
         evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
         return ChatReply(answer.text, status, evidence, is_leak, _CUTS.get(answer.finish, ""))
 
-    def retry(self) -> ChatReply:
-        """Ask the last message again; its reply, if it has one, goes.
-
-        Raises:
-            DataError: nothing was said yet.
-            GenerationError: see `say`; the earlier reply stays.
-        """
-        if not self._asked:
-            raise DataError("nothing to retry: say something first")
-        before = self._messages, self._statuses, self._is_answered
-        if self._is_answered:
-            self._messages, self._statuses = self._messages[:-2], self._statuses[:-1]
-        try:
-            return self.say(self._asked)
-        except BaseException:
-            self._messages, self._statuses, self._is_answered = before
-            raise
-
     def reset(self) -> None:
         """Forget the dialogue; what holds by now is given in turn 1."""
-        self._first = self.instruction
-        self._forget()
-
-    def _forget(self) -> None:
-        self._switches = ()
-        self._messages = ()
-        self._statuses = ()
-        self._asked, self._is_answered = "", False
-
-    def start(self, text: str) -> None:
-        """Start over with the instruction that a text names, since it belongs to turn 1; none if blank.
-
-        Raises:
-            CatalogError: no such entry.
-            DataError: an instruction with control tokens.
-        """
-        first = self._usable(named(text, self._catalog)) if text else None
-        self._first = first
-        self._forget()
+        self.first = self.instruction
+        self._switches, self._messages, self._statuses = (), (), ()
 
     def replace(self, text: str) -> None:
         """Let another instruction hold from the next message on, while the dialogue goes on.
@@ -247,7 +192,7 @@ class Chat:
             CatalogError: no such entry.
             DataError: a blank instruction, or one with control tokens.
         """
-        self._hold(self._usable(named(text, self._catalog)))
+        self._hold(self._usable(named(text, self.catalog)))
 
     def add(self, text: str) -> None:
         """Let a further instruction hold from the next message on, see `replace`.
@@ -255,10 +200,10 @@ class Chat:
         Raises:
             DataError: also where the two exclude each other.
         """
-        new, held = self._usable(named(text, self._catalog)), self.instruction
+        new, held = self._usable(named(text, self.catalog)), self.instruction
         for one in new.entries:
             for other in held.entries if held else ():
-                catalog = self._catalog()
+                catalog = self.catalog()
                 if catalog.conflicts.between(catalog.entry(one), catalog.entry(other)):
                     raise DataError(f"{one} cannot hold beside {other}: /replace it")
         self._hold(combine(held, new) if held else new, added=new)
@@ -277,11 +222,11 @@ class Chat:
         """Announce with the next message what holds from it on; `added` is the last part of it."""
         turn = self.num_turns + 1
         if turn == 1:
-            self._first = new
+            self.first = new
             return
         told = tuple(s for s in self._switches if s.turn < turn)
         is_first = told == self._switches
-        held = in_force(self._first, told, turn)
+        held = in_force(self.first, told, turn)
         self._switches = told
         rng = random.Random(turn)
         kind: SwitchKind
@@ -295,8 +240,8 @@ class Chat:
             kind, text = "add", TRAINING.of_new("add", added, rng)
         else:
             kind, text = "replace", TRAINING.of_new("replace", new, rng)
-        has_system = self._first is not None and self._placement == "system"
-        place = self._behind_place if has_system else self._alone_place
+        has_system = self.first is not None and self.placement == "system"
+        place = self.switch_place if has_system else self.alone_place or self.switch_place
         self._switches = (*told, Switch(turn, kind, place, text, new))
 
     def save(self, path: Path) -> None:
@@ -326,11 +271,11 @@ class Chat:
 
     def _view(self, dialogue: Dialogue, switches: Sequence[Switch]) -> Dialogue:
         """Return what the model reads; a change whose message is still to come is not in it."""
-        text = self._first.text if self._first else None
-        return training_view(dialogue, text, self._placement, switches)
+        text = self.first.text if self.first else None
+        return training_view(dialogue, text, self.placement, switches)
 
     def _usable(self, instruction: Instruction) -> Instruction:
         if not instruction.text.strip():
             raise DataError("the instruction is blank: expected some text")
-        self._check_text(instruction.text)
+        self.check_text(instruction.text)
         return instruction

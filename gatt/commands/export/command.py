@@ -9,16 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportConfig:
-    """An adapter, and the folder that is made of it.
-
-    Raises:
-        ConfigError: `arm` without `results`.
-    """
+    """An adapter, and the folder that is made of it."""
 
     adapter: Path
     """Folder of the adapter, as `gatt train` leaves it."""
@@ -30,31 +25,23 @@ class ExportConfig:
     """Of the weights in the folder; auto is that of the base model. The sum is rounded to it once."""
     results: Path | None = None
     """Folder of an evaluation of this adapter (`gatt eval`); its rates go into the card."""
-    arm: str | None = None
-    """The adapter's arm in `results`; null takes the only adapter, or `gatt`."""
     license: str | None = None
     """The licence on the card, as the hub spells it (`apache-2.0`); null takes that of the base
     model's folder, where its card states one."""
-
-    def __post_init__(self) -> None:
-        if self.arm is not None and self.results is None:
-            raise ConfigError(f"arm is {self.arm!r} without results: expected both, or neither")
 
 
 HELP = "make a folder that transformers, vLLM and `transformers serve` load, with a model card"
 TAKES_OVERRIDES = True
 CONFIG = ExportConfig
 
-_ABOUT = f"""{HELP}
-
-  gatt export --adapter=runs/demo/train/adapter --output_dir=served --results=runs/demo
-  gatt export --adapter=… --output_dir=… --dtype=bfloat16"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--config`; every key of `ExportConfig` can be set after it."""
     add_config_arguments(parser, ExportConfig)
-    parser.description = _ABOUT
+    parser.description = f"""{HELP}
+
+  gatt export --adapter=runs/demo/train/adapter --output_dir=served --results=runs/demo
+  gatt export --adapter=… --output_dir=… --dtype=bfloat16"""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,8 +1,7 @@
-"""What cards have in common: file, tags, and the section with the rates of a `results.json`. No torch here."""
+"""The section of a card with the rates of an adapter in an evaluation. No torch here."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,113 +11,64 @@ from gatt.runs.input_file import read_json
 from gatt.runs.store import read_records
 
 CARD: Final = "README.md"
-TAGS: Final = ("ghost-attention", "gatt")
-RESULTS_FILE: Final = "results.json"
 RESULTS_SCHEMA: Final = 3
 """The schema of `eval.report.data.selection`, which `gatt` does not import."""
 METRICS: Final = ("adherence", "survival", "probe_recall", "task_completion", "false_trigger")
-"""The metrics of a card."""
 SPLITS: Final = {
-    "all": "all instructions",
-    "train": "seen",
-    "heldout_value": "unseen value",
+    "all": "all instructions", "train": "seen", "heldout_value": "unseen value",
     "heldout_family": "unseen family",
-}
-_BASE: Final = "base"
-_REMINDED: Final = re.compile(r"base\+reminder(_\d+)?")
+}  # fmt: skip
 _RATES: Final = (
     "Per cent with 95 % interval, and the number of dialogues. Fewer false triggers are better. "
     "Rules judged whether the replies keep the instruction, not whether they are good."
 )
-Record = Mapping[str, Any]
 
 
-def evaluation_of(
-    folder: Path, arm: str | None = None, adapter_digest: str | None = None
-) -> tuple[str, Record]:
-    """Return the section of a card with the rates of an arm and of the base model, and the run.
+def evaluation_of(folder: Path, adapter_digest: str) -> str:
+    """Return the section with the rates of an adapter and of the base model.
 
-    Args:
-        folder: of `gatt eval`.
-        arm: None takes the only adapter, `gatt` of several, and the base model without any.
-        adapter_digest: of the adapter that the arm must be (`gatt.models.digest.adapter_digest`); replies
-            of a server do not name their weights and are believed. None for any arm.
+    The replies in the folder say which arm has the digest of the adapter.
 
     Raises:
-        DataError: no results, results of another schema, no such arm, or an arm without this adapter.
-        StoreError: the roll-outs cannot be read.
+        DataError: no results, broken ones, or none of this adapter.
     """
-    path = folder / RESULTS_FILE
+    path, rollouts = folder / "results.json", folder / "rollouts.jsonl"
     try:
         raw = read_json(path)
         if raw["schema"] != RESULTS_SCHEMA:
-            raise DataError(
-                f"{path}: schema is {raw['schema']!r}: expected {RESULTS_SCHEMA}, evaluate again with this "
-                "version"
-            )
-        run = raw["run"]
-        adapters = list((run.get("config") or {}).get("adapters") or [_BASE])
-        arm = arm or (adapters[0] if len(adapters) == 1 else "gatt")
-        found = dict.fromkeys(record["arm"] for record in raw["curves"])
-        section = (
-            f"## Evaluation\n\n`gatt eval`, {_told(run)}.\n\n{_table(_chosen(raw['curves'], arm))}"
-        )
-    except OSError as error:
+            raise ValueError(f"schema {raw['schema']!r}, not {RESULTS_SCHEMA}")
+        rows = read_records(rollouts) if rollouts.is_file() else ()
+        keys = (str(row.get("key")) for row in rows if row.get("weights") == adapter_digest)
+        table = _table(raw["curves"], next(keys, "").partition("/")[0])
+        names = ("model", "seed", "commit", "hardware", "time")
+        told = "; ".join(f"{name}: {raw['run'][name]}" for name in names if raw["run"].get(name))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        said = " ".join(str(error).split())
+        raise DataError(f"{path}: broken ({said}): expected a folder of `gatt eval`") from None
+    if not table:
         raise DataError(
-            f"{path}: cannot read: {error.strerror}: expected the output_dir of `gatt eval`"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DataError(f"{path}: broken: expected a file of `gatt eval`") from None
-    if arm not in found:
-        raise DataError(f"{path}: no arm {arm!r} (found: {', '.join(found)}): name one with arm")
-    if adapter_digest is not None:
-        _check_adapter(folder, arm, adapter_digest)
-    return f"{section}\n\n{_RATES}", run
-
-
-def _check_adapter(folder: Path, arm: str, digest: str) -> None:
-    if arm == _BASE or _REMINDED.fullmatch(arm):
-        raise DataError(f"{folder}: arm {arm!r} has no adapter: expected the arm of this adapter")
-    path = folder / "rollouts.jsonl"
-    rows = read_records(path) if path.is_file() else ()
-    first = next((row for row in rows if str(row.get("key")).startswith(f"{arm}/")), {})
-    weights = str(first.get("weights", ""))
-    if weights and weights != digest and not weights.startswith("served as"):
-        raise DataError(
-            f"{path}: arm {arm!r} is an adapter with digest {weights}, this one has {digest}: expected an "
-            "evaluation of the same adapter"
+            f"{rollouts}: no rates of an adapter with digest {adapter_digest}: expected an evaluation of "
+            "the same adapter"
         )
+    return f"## Evaluation\n\n`gatt eval`, {told}.\n\n{table}\n\n{_RATES}"
 
 
-def _chosen(curves: Sequence[Record], arm: str) -> list[Record]:
-    """Return the totals over families of an arm and the base model."""
+def _table(curves: Sequence[Mapping[str, Any]], arm: str) -> str:
+    """Return the totals over families of an arm and the base model; empty where there is no such arm."""
     found = [
         r
         for r in curves
-        if r["arm"] in (arm, _BASE) and r["metric"] in METRICS and r["split"] in SPLITS
+        if r["arm"] in (arm, "base") and r["metric"] in METRICS and r["split"] in SPLITS
         and r["family"] == "all" and r["rate"] is not None
     ]  # fmt: skip
+    if not any(r["arm"] == arm for r in found):
+        return ""
     # One split alone equals the total, and says more.
     if len({r["split"] for r in found} - {"all"}) == 1:
         found = [r for r in found if r["split"] != "all"]
-    return found
-
-
-def _told(run: Record) -> str:
-    config = run.get("config") or {}
-    parts = {key: run.get(key) for key in ("model", "seed", "commit", "hardware", "time")} | {
-        "suite": config.get("suite"),
-        "dialogues": (config.get("source") or {}).get("name"),
-        "cases of a split": config.get("num_dialogues"),
-        **(config.get("sampling") or {}),
-    }
-    return "; ".join(f"{name}: {value}" for name, value in parts.items() if value not in (None, ""))
-
-
-def _table(records: Sequence[Record]) -> str:
-    turns = sorted({record["turn"] for record in records})
+    turns = sorted({r["turn"] for r in found})
     lines: dict[tuple[str, ...], dict[int, str]] = {}
-    for r in records:
+    for r in found:
         bounds = "" if r["low"] is None else f" [{100 * r['low']:.0f}, {100 * r['high']:.0f}]"
         cells = lines.setdefault((r["history"], r["metric"], SPLITS[r["split"]], r["arm"]), {})
         cells[r["turn"]] = f"{100 * r['rate']:.0f}{bounds} ({r.get('num_dialogues', '?')})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -24,58 +24,45 @@ _SERVER: Final = re.compile(
     r"(?=[:/\s\"'`<>,\])}]|$)(?::\d+)?"
 )
 
-# Scripts, styles and the packed replies of a page hold no path, but may hold what looks like one.
-_CODE: Final = re.compile(r"(?is)(<script\b.*?</script>|<style\b.*?</style>)")
-
 Private = Path | str
 """A folder or file of this machine, or the name of a server with its port."""
 
 
 def public_text(text: str, *private: Private) -> str:
-    """Return a text whose absolute local paths are cut to their last part, scripts and styles excepted.
+    """Return a text whose absolute local paths are cut to their last part, and local servers `http://server`.
 
-    Servers of a local network become `http://server`.
-
-    Args:
-        text: of a card, a page or a configuration.
-        private: further folders and servers to cut wherever they stand; `private_in` finds those
-            of a configuration.
+    The folders and servers of `private_in` are cut wherever they stand.
     """
-    if len(parts := _CODE.split(text)) > 1:
-        return "".join(p if n % 2 else public_text(p, *private) for n, p in enumerate(parts))
     paths = {str(p) for p in private if isinstance(p, Path) and p.is_absolute()}
     for folder in sorted(paths - {"/"}, key=len, reverse=True):
         # `<` begins an end tag.
         pattern = rf"(?<![\w./~<-]){re.escape(folder)}(?![\w-])(?:/{_STEP})*/?"
-        text = re.sub(pattern, lambda found: _last(found.group()), text)
+        text = re.sub(pattern, _last_part, text)
     for server in sorted({p for p in private if isinstance(p, str)}, key=len, reverse=True):
         text = re.sub(rf"(?i)(?<![\w.@-]){re.escape(server)}(?![\w-]|\.\w)", "server", text)
     text = _SERVER.sub(r"\1server", text)
-    return _PATH.sub(lambda found: found["url"] or _last(found.group()), text)
+    return _PATH.sub(lambda found: found["url"] or _last_part(found), text)
 
 
 def private_in(value: Any, key: str = "") -> Iterator[Private]:
-    """Yield the absolute paths of a configuration, and its servers under the key `urls`.
-
-    Args:
-        value: configuration or provenance of a run, as JSON has it.
-        key: the key that `value` stands under.
-    """
+    """Yield the absolute paths of a configuration, and its servers, which stand under the key `urls`."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             yield from private_in(item, str(name))
     elif isinstance(value, list | tuple):
         for item in value:
             yield from private_in(item, key)
-    elif isinstance(value, str) and key == "urls":
+    elif not isinstance(value, str):
+        return
+    elif key == "urls":
         with contextlib.suppress(ValueError):
             place = urlsplit(value)
             # One word may be any word outside an address.
             yield from (n for n in (place.netloc, place.hostname or "") if "." in n or ":" in n)
-    elif isinstance(value, str) and not re.search(r"[\s<>\"]", value):
-        path = PurePosixPath(value)
+    elif not re.search(r"[\s<>\"]", value):
+        path = Path(value)
         if path.is_absolute() and len(path.parts) > 2:
-            yield Path(value)
+            yield path
 
 
 def public_value(value: Any, *private: Private) -> Any:
@@ -91,5 +78,5 @@ def public_value(value: Any, *private: Private) -> Any:
     return public_text(value, *private)
 
 
-def _last(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
+def _last_part(found: re.Match[str]) -> str:
+    return found[0].rstrip("/").rpartition("/")[2]

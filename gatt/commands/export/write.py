@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +13,8 @@ import torch
 from huggingface_hub import ModelCardData
 
 from gatt.commands.export.command import ExportConfig
-from gatt.commands.export.evaluation import CARD, TAGS, evaluation_of
-from gatt.commands.export.redaction import private_in, public_text
+from gatt.commands.export.evaluation import CARD, evaluation_of
+from gatt.commands.export.redaction import public_text
 from gatt.commands.templates import filled
 from gatt.data.training_marks import FILE as MARKS
 from gatt.errors import ConfigError, ModelError
@@ -22,19 +22,11 @@ from gatt.models.adapter import attach_adapter, base_model_of, one_line
 from gatt.models.base_card import hub_id, license_of, note_of, public_name, read_card
 from gatt.models.digest import adapter_digest
 from gatt.models.encoded_view import stop_token_ids
-from gatt.models.load import LoadedModel, load_model, load_pretrained, resolve
+from gatt.models.load import LoadedModel, load_config, load_model
 from gatt.models.template_variables import read_variables, set_template_variables
 from gatt.runs.atomic_file import whole_folder
 from gatt.runs.provenance import versions
 
-_NO_EVALUATION: Final = (
-    "## Evaluation\n\nNone yet. `gatt eval` measures how long instructions hold."
-)
-_LIMITS: Final = """## Limits
-
-- It learned from replies of the model that sampled them, mistakes and bias included.
-- It follows whoever writes turn 1: it is no safety measure.
-- The base model's licence and limits hold."""
 _TIED: Final = frozenset({"embed_tokens", "lm_head", "wte", "embed_in", "embed_out"})
 _ROPE_KEYS: Final = {"rope_theta", "partial_rotary_factor"}
 """Of `rope_parameters`, what stood beside `rope_scaling` before."""
@@ -45,9 +37,8 @@ def export(config: ExportConfig) -> str:
 
     Raises:
         ConfigError: neither the adapter nor the configuration names a base model.
-        DataError: no evaluation in `results`, one of another adapter, or broken variables of the chat
-            template beside the adapter.
-        ModelError: adapter or base model cannot be loaded, or do not fit.
+        DataError: see `evaluation_of`; or broken variables of the chat template beside the adapter.
+        ModelError: adapter or base model cannot be loaded, are quantised, or do not fit.
         StoreError: the folder exists already, or cannot be written.
         TemplateError: no chat template, one that ends no turn, or one without a recorded variable.
     """
@@ -55,27 +46,28 @@ def export(config: ExportConfig) -> str:
     if base is None:
         raise ConfigError(f"{config.adapter}: names no base model: name it with model")
     digest = adapter_digest(config.adapter)
-    evaluation: tuple[str, Mapping[str, Any]] = _NO_EVALUATION, {}
-    if config.results is not None:
-        evaluation = evaluation_of(config.results, config.arm, digest)
+    evaluation = "" if config.results is None else evaluation_of(config.results, digest)
     with whole_folder(config.output_dir) as folder:
-        loaded, dtype = load_base(base, config.dtype)
+        loaded, dtype = _load_base(base, config.dtype)
         tokenizer = loaded.tokenizer
         set_template_variables(tokenizer, read_variables(config.adapter))
         stops = stop_token_ids(tokenizer)
-        merged(loaded, config.adapter).to(dtype).save_pretrained(folder, max_shard_size="5GB")
+        _merged(loaded, config.adapter).to(dtype).save_pretrained(folder, max_shard_size="5GB")
         tokenizer.save_pretrained(folder)
-        _edit(folder / "config.json", for_other_readers)
-        _edit(folder / "tokenizer_config.json", for_other_readers)
-        _edit(
-            folder / "generation_config.json", lambda s: end_turns(s, stops, tokenizer.pad_token_id)
-        )
+        for name in ("config.json", "tokenizer_config.json", "generation_config.json"):
+            # In the file: transformers refuses to save some settings that were published.
+            settings = json.loads((folder / name).read_text(encoding="utf-8"))
+            if name.startswith("generation"):
+                end_turns(settings, stops, tokenizer.pad_token_id)
+            else:
+                for_other_readers(settings)
+            text = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+            (folder / name).write_text(text, encoding="utf-8")
         if (config.adapter / MARKS).is_file():
             shutil.copyfile(config.adapter / MARKS, folder / MARKS)
         name = str(dtype).removeprefix("torch.")
-        text = card_of(config, base, name, digest, evaluation[0])
-        text = public_text(text, Path.cwd(), Path.home(), *private_in(evaluation[1]))
-        (folder / CARD).write_text(text, encoding="utf-8")
+        text = card_of(config, base, name, digest, evaluation)
+        (folder / CARD).write_text(public_text(text, Path.cwd(), Path.home()), encoding="utf-8")
         size = sum(p.stat().st_size for p in folder.iterdir()) / 1e6
     return (
         f"{config.output_dir}: {public_name(base)} with the adapter merged, {name}, {size:,.0f} MB"
@@ -83,49 +75,26 @@ def export(config: ExportConfig) -> str:
 
 
 def card_of(config: ExportConfig, base: str, dtype: str, digest: str, evaluation: str) -> str:
-    """Return the card of an exported model.
-
-    Args:
-        config: of the export; the adapter's own card gives the sections on method, data and training.
-        base: the base model, as the user names it.
-        dtype: of the weights.
-        digest: of the adapter.
-        evaluation: the section with its rates.
-    """
+    """Return the card; the adapter's own card gives the sections on method, data and training."""
     found = config.license or license_of(base)
     data = ModelCardData(
-        base_model=hub_id(base),
-        license=found,
-        library_name="transformers",
-        pipeline_tag="text-generation",
-        tags=[*TAGS],
-    )
+        base_model=hub_id(base), license=found, library_name="transformers",
+        pipeline_tag="text-generation", tags=["ghost-attention", "gatt"],
+    )  # fmt: skip
     own = config.adapter / CARD
     text = own.read_text(encoding="utf-8", errors="replace") if own.is_file() else ""
     _, mark, rest = read_card(text).text.partition("## Method")
     body = filled(
-        "export/card.md.j2",
-        name=config.output_dir.resolve().name,
-        base=public_name(base),
-        dtype=dtype,
-        digest=digest,
-        note=note_of(base),
-        evaluation=evaluation,
-        training=f"{mark}{rest}".strip() or _LIMITS,
-        license=found,
+        "export/card.md.j2", name=config.output_dir.resolve().name, base=public_name(base),
+        dtype=dtype, digest=digest, note=note_of(base), evaluation=evaluation,
+        training=f"{mark}{rest}".strip(), license=found,
         versions=", ".join(f"{package} {v}" for package, v in versions().items() if v),
-    )
+    )  # fmt: skip
     return f"---\n{data.to_yaml()}\n---\n\n{body}"
 
 
 def end_turns(settings: dict[str, Any], stops: Collection[int], pad_token_id: int) -> None:
-    """Make servers stop at the token with which the chat template ends a turn.
-
-    Args:
-        settings: of `generation_config.json`.
-        stops: the tokens.
-        pad_token_id: for settings without one.
-    """
+    """Make servers stop at the tokens with which the chat template ends a turn."""
     known = settings.get("eos_token_id")
     known = [] if known is None else [known] if isinstance(known, int) else known
     ends = [*known, *sorted(set(stops) - set(known))]
@@ -137,13 +106,7 @@ def end_turns(settings: dict[str, Any], stops: Collection[int], pad_token_id: in
 
 
 def for_other_readers(settings: dict[str, Any]) -> None:
-    """Add the keys of transformers 4, which programs that read the files themselves still look for.
-
-    Without them such a program (Ollama's importer, older servers) takes a default rotary base.
-
-    Args:
-        settings: of `config.json` or `tokenizer_config.json`.
-    """
+    """Add the keys of transformers 4: without them Ollama's importer takes a default rotary base."""
     # The Python code that it names is not in the folder.
     settings.pop("auto_map", None)
     if settings.get("tokenizer_class") == "TokenizersBackend":
@@ -157,24 +120,9 @@ def for_other_readers(settings: dict[str, Any]) -> None:
         settings.update({**flat, **scaling, **settings})
 
 
-def _edit(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change a JSON file in place: transformers refuses to save some settings that were published."""
-    value = json.loads(path.read_text(encoding="utf-8"))
-    change(value)
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
-    """Return the base model in a dtype in which adding an adapter loses nothing, and the dtype to write.
-
-    `auto` is the dtype of the model's configuration, float32 where it names none.
-
-    Raises:
-        ModelError: it cannot be loaded, or its weights are quantised.
-    """
-    from transformers import AutoConfig
-
-    config = load_pretrained(AutoConfig, resolve(model), name=model, what="its configuration")
+def _load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
+    """Return the base model in a dtype in which adding an adapter loses nothing, and the dtype to write."""
+    config = load_config(model)
     if getattr(config, "quantization_config", None):
         raise ModelError(
             f"{model}: its weights are quantised: expected plain ones to add the adapter to: name the model "
@@ -187,13 +135,8 @@ def load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
     return load_model(model, dtype=str(exact).removeprefix("torch.")), target
 
 
-def merged(base: LoadedModel, adapter: Path) -> Any:
-    """Return the model with the adapter added to its weights.
-
-    Raises:
-        ModelError: an adapter that does not fit, is broken (NaN), or changes weights that input
-            and output share.
-    """
+def _merged(base: LoadedModel, adapter: Path) -> Any:
+    """Return the model with the adapter added to its weights."""
     with warnings.catch_warnings():
         # PEFT warns of tied weights, which are refused below.
         warnings.filterwarnings("ignore", ".*tie_word_embeddings", UserWarning)

@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the files and say what comes next."""
     sentence = _one_line("--instruction", args.instruction)
-    from gatt.commands.doctor.machine import Machine, choose_settings, in_words, num_weights
     from gatt.commands.init.rules import find_rule
     from gatt.commands.init.write import files_of, write_new
+    from gatt.commands.machine import Machine, choose_settings, in_words, num_weights
     from gatt.models.load import resolve
     from gatt.models.packaged import PACKAGED
     from gatt.train.config import DEFAULT_MODEL

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 
-from gatt.commands.doctor.machine import Settings
 from gatt.commands.init.rules import Rule, flat
+from gatt.commands.machine import Settings
 from gatt.commands.templates import filled
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text

@@ -1,4 +1,4 @@
-"""`gatt push`: an adapter, samples or a report, to the hub or a local folder."""
+"""`gatt push`: an adapter or samples, to the hub or a local folder."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class PushConfig:
         ConfigError: settings that do not go together.
     """
 
-    what: Literal["adapter", "dataset", "report"]
-    """`adapter` of `gatt train`, `dataset` of `gatt synth`, `report` of `gatt eval`; a folder of
-    `gatt export` is complete, and `hf upload` shares it."""
+    what: Literal["adapter", "dataset"]
+    """`adapter` of `gatt train`, `dataset` of `gatt synth`; a folder of `gatt export` is complete, and
+    `hf upload` shares it."""
     folder: Path
     """The folder that the command left."""
     repo_id: str | None = None
@@ -33,9 +33,6 @@ class PushConfig:
     """Whether the repository must be private; one that is public already is then refused."""
     results: Path | None = None
     """For an adapter: folder of an evaluation of it (`gatt eval`); its rates go into the card."""
-    arm: str | None = None
-    """The adapter's arm in `results`, or the arm on the card of a report; null takes the only adapter, or
-    `gatt`."""
     license: str | None = None
     """The licence on the card, as the hub spells it (`apache-2.0`); null keeps the known one."""
 
@@ -45,28 +42,23 @@ class PushConfig:
             raise ConfigError(f"repo_id and output_dir: found {found}, expected one of them")
         if self.results is not None and self.what != "adapter":
             raise ConfigError(f"results with what={self.what}: expected them with an adapter")
-        if self.arm is not None and self.results is None and self.what != "report":
-            raise ConfigError(f"arm is {self.arm!r} without results: expected both, or neither")
 
 
-HELP = "share an adapter, data set or report: on the hub, or in a folder with the same files"
+HELP = "share an adapter or a data set: on the hub, or in a folder with the same files"
 TAKES_OVERRIDES = True
 CONFIG = PushConfig
-
-_ABOUT = f"""{HELP}
-
-  gatt push --what=adapter --folder=runs/demo/train/adapter --results=runs/demo --output_dir=shared/adapter
-  gatt push --what=dataset --folder=runs/demo/synth --repo_id=owner/name
-  gatt push --what=report  --folder=runs/demo --repo_id=owner/name --private=false
-
-The token is read from HF_TOKEN; a new repository is private. Paths of this machine are cut to their
-last part in cards and settings."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--config`; every key of `PushConfig` can be set after it."""
     add_config_arguments(parser, PushConfig)
-    parser.description = _ABOUT
+    parser.description = f"""{HELP}
+
+  gatt push --what=adapter --folder=runs/demo/train/adapter --results=runs/demo --output_dir=shared/adapter
+  gatt push --what=dataset --folder=runs/demo/synth --repo_id=owner/name
+
+The token is read from HF_TOKEN; a new repository is private. Paths of this machine are cut to their
+last part in cards and settings."""
 
 
 def run(args: argparse.Namespace) -> int:

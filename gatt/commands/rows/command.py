@@ -5,18 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from gatt.cli import path_argument
 from gatt.commands.templates import filled
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
-
-if TYPE_CHECKING:
-    from gatt.commands.rows.formats import RowMaker
-    from gatt.train.data.samples import Dropped
 
 HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note how to start it"
 
@@ -58,12 +53,12 @@ def run(args: argparse.Namespace) -> int:
         GattError: settings that no other trainer has, a template that cannot be used, nothing to write, or
             a file that cannot be read or written.
     """
-    from gatt.commands.rows.formats import RowMaker
+    from gatt.commands.rows.formats import RowMaker, targets_of
     from gatt.models.chat_template import template_of
     from gatt.models.load import load_tokenizer, resolve
     from gatt.models.template_variables import set_template_variables
-    from gatt.runs.atomic_file import atomic_write_text, refuse_unwritable
-    from gatt.train.data.samples import Dropped
+    from gatt.runs.atomic_file import atomic_stream, atomic_write_text, refuse_unwritable
+    from gatt.train.data.samples import Dropped, read_all_samples
 
     samples = json.dumps([str(path) for path in args.samples])
     # What else a run must be told makes no difference here, so the file may lack it.
@@ -83,7 +78,19 @@ def run(args: argparse.Namespace) -> int:
     set_template_variables(tokenizer, config.chat_template_kwargs)
     maker = RowMaker.of(args.format, tokenizer)
     dropped = Dropped()
-    num_rows, num_tokens = _write_rows(args.output, maker, config, dropped)
+    num_rows = num_tokens = 0
+    read = read_all_samples(config.samples, dropped.add_line)
+    with atomic_stream(args.output) as stream:
+        for targets in targets_of(read, tokenizer, config, dropped):
+            for target in maker.usable(targets, dropped):
+                stream.write(json.dumps(maker.row(target), ensure_ascii=False).encode() + b"\n")
+                num_rows += 1
+                num_tokens = max(num_tokens, len(target.prompt_ids) + len(target.ids))
+        if not num_rows:
+            raise TrainingError(
+                f"no row for {maker.format}{dropped.as_text()}: loosen what drops them, or use another "
+                "--format"
+            )
     is_needed = args.format in ("trl", "axolotl") and maker.template != own
     if is_needed:
         atomic_write_text(template, maker.template)
@@ -106,39 +113,3 @@ def run(args: argparse.Namespace) -> int:
     left_out = f"{dropped.counts.total()} left out{dropped.as_text()}"
     sys.stdout.write(f"{text}\n{args.output}: {num_rows} rows; {left_out}\n{note}: this note\n")
     return 0
-
-
-def _write_rows(
-    path: Path, maker: RowMaker, config: TrainConfig, dropped: Dropped
-) -> tuple[int, int]:
-    """Write the rows of a run's samples, whole or not at all.
-
-    Returns:
-        Their number, and the tokens of the longest prompt with its target.
-
-    Raises:
-        DataError: a file of samples cannot be read.
-        TemplateError: see `targets_of`.
-        TrainingError: no target can be written.
-        StoreError: the file cannot be written.
-    """
-    from gatt.commands.rows.formats import targets_of
-    from gatt.runs.atomic_file import atomic_stream
-    from gatt.train.data.samples import read_all_samples
-
-    num_rows = num_tokens = 0
-    samples = read_all_samples(config.samples, dropped.add_line)
-    with atomic_stream(path) as stream:
-        for targets in targets_of(samples, maker.tokenizer, config, dropped):
-            usable = maker.usable(targets, dropped)
-            for row in maker.rows(usable):
-                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-                num_rows += 1
-            for target in usable:
-                num_tokens = max(num_tokens, len(target.prompt_ids) + len(target.ids))
-        if not num_rows:
-            raise TrainingError(
-                f"no row for {maker.format}{dropped.as_text()}: loosen what drops them, or use another "
-                "--format"
-            )
-    return num_rows, num_tokens

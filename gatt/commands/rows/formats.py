@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -40,8 +40,6 @@ class Target:
     prompt_ids: tuple[int, ...]
     ids: tuple[int, ...]
     """Of the reply, with what closes its turn: the tokens that carry loss."""
-    history: tuple[int | None, ...]
-    """For each message, the turn whose target it is; None for any other."""
 
     @property
     def where(self) -> str:
@@ -85,22 +83,13 @@ def targets_of(
 
 def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
     sample = drawn.as_learned
-    replies = [target.reply or "" for target in sample.targets]
     for part in built.parts:
         for turn, branch in zip(part.targets, part.comb.branches, strict=True):
             turns = part.turns[: part.turns.index(turn) + 1]
             messages = prompt_of_turn(view_of_turns(sample, turns, drawn.placement), len(turns))
-            answered = iter(turns)
-            history = []
-            for message in messages:
-                number = next(answered) if message.role == "assistant" else None
-                is_target = number is not None and replies[number - 1] == message.content
-                history.append(number if is_target else None)
             prompt = part.comb.trunk[: branch.fork]
-            yield Target(
-                drawn.sample, turn, messages, replies[turn - 1], prompt, branch.input_ids,
-                tuple(history),
-            )  # fmt: skip
+            reply = sample.targets[turn - 1].reply or ""
+            yield Target(drawn.sample, turn, messages, reply, prompt, branch.input_ids)
 
 
 Row = dict[str, Any]
@@ -201,26 +190,9 @@ class RowMaker:
                 found.append(target)
         return found
 
-    def rows(self, targets: Sequence[Target]) -> list[Row]:
-        """Return the rows of usable targets of one sample."""
-        if self.format == "axolotl" and (whole := self._together(targets)):
-            return [whole]
-        return [_ROWS[self.format](self, target) for target in targets]
-
-    def _together(self, targets: Sequence[Target]) -> Row | None:
-        """Return one row for all targets where the last one's prompt holds the others."""
-        if not targets:
-            return None
-        last = targets[-1]
-        held = {turn for turn in last.history if turn is not None}
-        rest = {target.turn: target for target in targets[:-1]}
-        if not rest or not set(rest) <= held:
-            return None
-        for target in rest.values():
-            said = last.prompt_ids[: len(target.prompt_ids) + len(target.ids)]
-            if said != target.prompt_ids + target.ids:
-                return None
-        return _flagged(last, set(rest))
+    def row(self, target: Target) -> Row:
+        """Return the row of a usable target."""
+        return _ROWS[self.format](self, target)
 
 
 def _joint_problem(maker: RowMaker, target: Target) -> str:
@@ -256,13 +228,9 @@ def _trl_row(_: RowMaker, target: Target) -> Row:
     return {"prompt": prompt, "completion": [_said(target).as_dict()]}
 
 
-def _flagged(target: Target, trained: Iterable[int] = ()) -> Row:
-    """Return the messages of a target, those to learn with `train: true`."""
-    learned = set(trained)
-    messages: list[dict[str, Any]] = [
-        {**message.as_dict(), "train": turn in learned}
-        for message, turn in zip(target.messages, target.history, strict=True)
-    ]
+def _flagged_row(_: RowMaker, target: Target) -> Row:
+    """Return the messages of a target, the one to learn with `train: true`."""
+    messages = [{**message.as_dict(), "train": False} for message in target.messages]
     return {"messages": [*messages, {**_said(target).as_dict(), "train": True}]}
 
 
@@ -308,7 +276,7 @@ def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
 
 _ROWS: Mapping[Format, Callable[[RowMaker, Target], Row]] = {
     "trl": _trl_row,
-    "axolotl": lambda _, target: _flagged(target),
+    "axolotl": _flagged_row,
     "llamafactory": _sharegpt_row,
     "text": _text_row,
 }

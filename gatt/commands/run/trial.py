@@ -12,7 +12,7 @@ from typing import Any, Final
 import torch
 from peft import LoraConfig, get_peft_model
 
-from gatt.commands.doctor.machine import GB, Machine, num_weights
+from gatt.commands.machine import GB, Machine, num_weights
 from gatt.commands.run.plan import ModelShape
 from gatt.config.load import config_dict
 from gatt.errors import ModelError

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable
-from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
 from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from gatt.train.config import TrainConfig
 
 if TYPE_CHECKING:
     from gatt.data.sample import GattSample
 
-HELP = "print the training rows of a sample, and which tokens carry loss; or a page of samples"
+HELP = "print the training rows of a sample, and which tokens carry loss"
 
 TAKES_OVERRIDES = True
 _FIRST = (
@@ -32,7 +29,7 @@ without it, training's defaults. A key set after it overrides either."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the sample, the page, and the configuration of a training run."""
+    """Add the sample, and the configuration of a training run."""
     add_config_arguments(parser, TrainConfig, _FIRST)
     parser.description = _ABOUT
     parser.add_argument(
@@ -47,59 +44,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plain", action="store_true", help="no colours; what carries loss stands in «…»"
     )
-    parser.add_argument(
-        "--html",
-        type=path_argument,
-        metavar="FILE",
-        help="write a page of samples instead: turns, targets, verdicts, what carries loss",
-    )
-    parser.add_argument(
-        "--num_samples",
-        type=int,
-        default=20,
-        metavar="N",
-        help="samples on the page, from the first, unless --row or --id names one (%(default)s)",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the sample, or write the page.
+    """Print the sample.
 
     Raises:
-        GattError: no such sample, settings that do not fit, a template that cannot be used, or a page that
-            cannot be written.
+        GattError: no such sample, settings that do not fit, or a template that cannot be used.
     """
     from rich.console import Console
 
-    from gatt.commands.show.view import page_of, print_sample, view_sample
+    from gatt.comb.model_support import why_not_packable
+    from gatt.commands.show.view import print_sample, view_sample
     from gatt.data.sample import read_samples
-    from gatt.models.load import load_tokenizer
+    from gatt.models.load import load_config, load_tokenizer
     from gatt.models.template_variables import set_template_variables
-    from gatt.runs.atomic_file import atomic_write_text
 
     # What else a run must be told makes no difference here, so the file may lack it.
     args.overrides += [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
     config = config_from_args(TrainConfig, args)
-    if args.num_samples < 1:
-        raise ConfigError(f"--num_samples is {args.num_samples}: expected at least 1")
-    samples = read_samples(args.samples)
-    if args.html is None or args.row is not None or args.id is not None:
-        samples = iter([_pick(samples, args)])
+    sample = _pick(read_samples(args.samples), args)
     tokenizer = load_tokenizer(config.model)
     set_template_variables(tokenizer, config.chat_template_kwargs)
-    why = cache(lambda: _why_not_packable(config))
-    shown = [
-        view_sample(tokenizer, sample, config, why_not_packable=why)
-        for sample in islice(samples, args.num_samples)
-    ]
-    if args.html is None:
-        console = Console(
-            highlight=False, color_system=None if args.plain else "auto", soft_wrap=True
-        )
-        print_sample(console, shown[0], is_plain=args.plain)
-    else:
-        atomic_write_text(args.html, page_of(args.samples.name, shown, config.model))
-        sys.stdout.write(f"{args.html}: {len(shown)} samples\n")
+
+    def why() -> str | None:
+        # By the configuration of the model: its weights stay unloaded.
+        found = load_config(config.model)
+        return why_not_packable(found, config.attn_implementation, config.max_length)
+
+    shown = view_sample(tokenizer, sample, config, why_not_packable=why)
+    console = Console(highlight=False, color_system=None if args.plain else "auto", soft_wrap=True)
+    print_sample(console, shown, is_plain=args.plain)
     return 0
 
 
@@ -117,16 +92,3 @@ def _pick(samples: Iterable[GattSample], args: argparse.Namespace) -> GattSample
     if args.id is None:
         raise DataError(f"{args.samples}: no row {row}: expected 1 to {number}")
     raise DataError(f"{args.samples}: no sample {args.id!r} among {number}: give an id of the file")
-
-
-def _why_not_packable(config: TrainConfig) -> str | None:
-    """Return why the model cannot take packed rows, by its configuration; weights stay unloaded.
-
-    Raises:
-        ModelError: it has no configuration that can be read.
-    """
-    from gatt.comb.model_support import why_not_packable
-    from gatt.models.load import load_config
-
-    found = load_config(config.model)
-    return why_not_packable(found, config.attn_implementation, config.max_length)

@@ -1,4 +1,4 @@
-"""Samples as training sees them: in the terminal, in colours or plain, and as a page.
+"""A sample as training sees it, in the terminal, in colours or plain.
 
 The rows come from `gatt.train.data.rows.rows_of`, which training calls too, and the
 draws and fallbacks from the same functions as there, so what is shown cannot be
@@ -18,8 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gatt.comb.comb import IGNORE, Comb, expand
-from gatt.commands.templates import filled
-from gatt.data.sample import GattSample, TurnTarget
+from gatt.data.sample import GattSample
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.control_tokens import control_ids
@@ -53,7 +52,6 @@ class ShownSample:
     sample: GattSample
     settings: str
     """One line on how it is trained on, with what was drawn for it."""
-    has_sampled_history: bool
     left_out: tuple[str, ...]
     """Why the sample, or each of these targets, is not trained on."""
     combs: tuple[Comb, ...] = ()
@@ -91,11 +89,11 @@ def view_sample(
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
-    is_sampled = one.has_sampled_history
     drawn = f" (drawn from seed {config.seed} and the id)"
+    history = "sampled" if one.has_sampled_history else "reference"
     settings = (
         f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
-        f"history {'sampled' if is_sampled else 'reference'}{drawn if config.history == 'mixed' else ''}, "
+        f"history {history}{drawn if config.history == 'mixed' else ''}, "
         f"supervise {one.supervise}, layout {layout}"
     )
     if one.by_kl:
@@ -105,20 +103,19 @@ def view_sample(
         rows, problems = rows_of(one, built, config, layout)
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
-        return ShownSample(sample, settings, is_sampled, (str(error),))
+        return ShownSample(sample, settings, (str(error),))
     left_out = (*built.dropped_targets, *problems)
     if not rows:
-        return ShownSample(sample, settings, is_sampled, left_out)
-    parts: list[Part] = []
-    for number, (comb, turns) in enumerate(rows, start=1):
-        title = f"row {number} of {len(rows)}: "
-        parts += _parts_of_row(tokenizer, title, comb, turns, built)
+        return ShownSample(sample, settings, left_out)
+    parts = [
+        part
+        for number, (comb, turns) in enumerate(rows, start=1)
+        for part in _parts_of_row(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
+    ]
     trained = () if one.supervise == "context_only" else built.targets
     combs = tuple(comb for comb, _ in rows)
     counts = f"{_counts(combs)}; exchanges dropped: {built.num_exchanges_dropped}"
-    return ShownSample(
-        sample, settings, is_sampled, left_out, combs, tuple(parts), frozenset(trained), counts
-    )
+    return ShownSample(sample, settings, left_out, combs, tuple(parts), frozenset(trained), counts)
 
 
 def _parts_of_row(
@@ -195,17 +192,6 @@ def print_sample(console: Console, shown: ShownSample, *, is_plain: bool = False
     console.print(_turn_table(shown))
 
 
-def page_of(title: str, samples: Sequence[ShownSample], model: str) -> str:
-    """Return samples as a page, which needs no other file and no network.
-
-    Args:
-        title: names the file that they are from.
-        samples: each with what training makes of it.
-        model: of the run.
-    """
-    return filled("show/page.html.j2", title=title, model=model, samples=samples)
-
-
 def _text(pieces: Iterable[Piece], is_plain: bool) -> Text:
     text = Text()
     for piece in pieces:
@@ -224,13 +210,10 @@ def _turn_table(shown: ShownSample) -> Table:
     for target in shown.sample.targets:
         what = target.kind or "given" if target.reply is not None else f"none: {target.reason}"
         has_loss = "yes" if target.turn in shown.trained else "no"
-        cells = (str(target.turn), what, has_loss, str(target.attempts), _verdicts(target))
+        verdicts = "; ".join(map(_verdict, target.verdicts))
+        cells = (str(target.turn), what, has_loss, str(target.attempts), verdicts)
         table.add_row(*map(Text, cells))
     return table
-
-
-def _verdicts(target: TurnTarget) -> str:
-    return "; ".join(map(_verdict, target.verdicts))
 
 
 def _verdict(verdict: Mapping[str, Any]) -> str:

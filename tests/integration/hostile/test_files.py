@@ -80,8 +80,6 @@ ROWS = [
     *each("synth meta", at(SYNTH, out="{synthesised/samples.jsonl.meta.json=@}"), "half null", "meta.json"),
     *each("push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --output_dir=out",
           "empty missing noise object", "samples.jsonl"),
-    *each("push report", "push --what=report --folder={evaluated/results.json=@} --output_dir=out",
-          "half list", "results"),
     # What nothing is lost without.
     *taken("eval goes on", at(EVAL, out="{evaluated/results.json=@}"), "empty noise deep missing"),
     *taken("eval judges anew", at(EVAL, out="{evaluated/samples.jsonl=@}"), "empty half missing"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +52,16 @@ def record(**changes: Any) -> dict[str, Any]:
     return {**plain, **changes}
 
 
-def write_results(folder: Path, curves: list[dict[str, Any]], **run: Any) -> Path:
-    """Write the `results.json` of an evaluation."""
-    config = {
-        "suite": "behaviour", "adapters": {"gatt": "/home/me/runs/adapter"}, "num_dialogues": 16,
-        "source": {"name": "chitchat", "path": None},
-        "sampling": {"temperature": 0.0, "max_new_tokens": 32},
-    }  # fmt: skip
-    head = {"model": "tiny", "seed": 3, "commit": "abc", "config": config, **run}
+def write_results(
+    folder: Path, curves: list[dict[str, Any]], weights: Mapping[str, str] | None = None
+) -> Path:
+    """Write the `results.json` of an evaluation, and a reply of each arm with the digest of its weights."""
     folder.mkdir(parents=True, exist_ok=True)
+    head = {"model": "tiny", "seed": 3, "commit": "abc"}
     results = {"schema": 3, "run": head, "curves": curves}
     (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    rows = [{"key": "base/reference/d1"}]
+    rows += [{"key": f"{arm}/d1", "weights": digest} for arm, digest in (weights or {}).items()]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "rollouts.jsonl").write_text(lines, encoding="utf-8")
     return folder

@@ -18,7 +18,7 @@ import pytest
 from gatt.cli import CommandParser, main, split_overrides
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.config.load import keys_of
-from gatt.errors import ConfigError, DataError, ToldByMainError
+from gatt.errors import DataError, ToldByMainError
 from gatt.runs.environment import prepare_environment
 from gatt.train.__main__ import main as train_main
 from tests.support.runs.fake_commands import Commands, Run, command_modules, stderr_line
@@ -62,23 +62,11 @@ def test_a_command_gets_its_arguments_and_gives_the_status(commands: Commands) -
         return 3
 
     commands.add("show", run, lambda parser: parser.add_argument("--row", type=int))
+    # Only the chosen command is imported.
+    commands.add_entry("broken", "no_such_module_at_all")
     assert main(["show", "--row", "4"]) == 3
     assert seen[0].row == 4
     assert seen[0].overrides == []
-
-
-def test_only_the_chosen_command_is_imported(commands: Commands) -> None:
-    commands.add("show")
-    commands.add_entry("broken", "no_such_module_at_all")
-    assert main(["show"]) == 0
-
-
-def test_a_command_that_cannot_be_imported_is_one_line(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
-    commands.add_entry("broken", "no_such_module_at_all")
-    assert main(["broken"]) == 2
-    assert "command 'broken' cannot be loaded: No module named" in stderr_line(capsys)
 
 
 def test_help_lists_every_command_in_the_order_of_the_work_even_one_that_cannot_be_imported(
@@ -312,11 +300,6 @@ def test_the_environment_is_set_before_a_command_and_only_where_unset(
     assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
 
 
-def test_a_parser_error_names_the_way_to_the_help() -> None:
-    with pytest.raises(ConfigError, match=r"wrong \(see `gatt x --help`\)"):
-        CommandParser(prog="gatt x").error("wrong")
-
-
 def test_the_real_help_loads_no_model_library() -> None:
     code = (
         "import sys; from gatt.cli import main; status = main(['--help'])\n"
@@ -326,14 +309,6 @@ def test_the_real_help_loads_no_model_library() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "commands:" in done.stdout
-
-
-def test_python_m_gatt_is_the_same_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "gatt", "zzz"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("gatt: unknown command 'zzz'")
 
 
 def test_what_the_main_process_reports_is_not_said_again(

@@ -14,13 +14,6 @@ from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 
 
-def test_names_are_paths_without_their_ending() -> None:
-    known = shipped_configs()
-    assert known["demo"] == CONFIGS / "demo.yaml"
-    assert known["train/default"] == CONFIGS / "train" / "default.yaml"
-    assert len(known) == len(list(CONFIGS.resolve().rglob("*.yaml")))
-
-
 def test_a_file_that_is_there_comes_before_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,7 @@ def announced(kind: str, new: str = "") -> set[str]:
 
 def test_it_is_told_once_before_the_next_message_and_judges_from_there_on() -> None:
     french, napoleon = entry("language.fr"), entry("figure.napoleon")
-    talk, engine = chat(FRENCH, FRENCH, NAPOLEON, instruction=french)
+    talk, engine = chat(FRENCH, FRENCH, NAPOLEON, first=french)
     assert talk.say("Hello").status == "pass"
     talk.replace("figure.napoleon")
     assert talk.instruction == napoleon
@@ -60,21 +60,9 @@ def test_it_is_told_once_before_the_next_message_and_judges_from_there_on() -> N
     assert later == [("user", "Who is there?"), ("assistant", FRENCH), ("user", "And you?")]
 
 
-def test_in_front_of_what_the_user_says_where_no_later_system_message_is_shown() -> None:
-    talk, engine = chat(FRENCH, ENGLISH, instruction=entry("language.fr"), switch_place="user")
-    talk.say("Hello")
-    talk.cancel()
-    reply = talk.say("Weather?")
-    assert (reply.status, reply.is_leak) == (None, False)
-    assert [role for role, _ in engine.asked(1)] == ["system", "user", "assistant", "user"]
-    words, said = engine.asked(1)[-1][1].split("\n\n")
-    assert words in announced("cancel")
-    assert said == "Weather?"
-
-
 def test_what_is_added_holds_beside_the_first() -> None:
     french, digits = entry("language.fr"), entry("format.with_number")
-    talk, engine = chat(FRENCH, FRENCH, instruction=french)
+    talk, engine = chat(FRENCH, FRENCH, first=french)
     talk.say("Hello")
     talk.add("format.with_number")
     assert talk.instruction is not None
@@ -85,7 +73,7 @@ def test_what_is_added_holds_beside_the_first() -> None:
 
 
 def test_before_the_first_message_it_stands_in_turn_1() -> None:
-    talk, engine = chat("One.", "Two.", instruction=from_text("Be kind."))
+    talk, engine = chat("One.", "Two.", first=from_text("Be kind."))
     talk.add("Be brief.")
     talk.say("Hello")
     assert engine.asked(0) == [("system", "Be kind. Be brief."), ("user", "Hello")]
@@ -97,8 +85,7 @@ def test_before_the_first_message_it_stands_in_turn_1() -> None:
 
 def test_the_next_message_carries_what_several_changes_come_to() -> None:
     def told(*changes: str, first: str = "Be kind.") -> list[str]:
-        talk, engine = chat("One.", "Two.")
-        talk.start(first)
+        talk, engine = chat("One.", "Two.", first=from_text(first) if first else None)
         talk.say("Hello")
         for change in changes:
             name, _, word = change.partition(" ")
@@ -122,36 +109,21 @@ def test_the_next_message_carries_what_several_changes_come_to() -> None:
     assert told("replace odd") == told("replace odd")
 
 
-def test_every_change_stays_where_it_was_told() -> None:
-    talk, engine = chat(*[FRENCH] * 4, instruction=entry("language.fr"))
-    talk.say("One")
-    talk.replace("figure.napoleon")
-    assert talk.say("Two").is_leak
-    talk.replace("hobby.tennis")
-    # What the last change has ended is Napoleon.
-    assert not talk.say("Three").is_leak
-    talk.say("Four")
-    assert [role for role, _ in engine.asked(3)].count("system") == 3
-
-
-def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
-    talk, engine = chat(
-        "One.", "Other one.", " ", "Two.", "Other two.", instruction=from_text("Be kind.")
-    )
+def test_a_turn_that_failed_keeps_the_change(tmp_path: Path) -> None:
+    talk, engine = chat("One.", " ", "Two.", first=from_text("Be kind."))
     talk.say("Hello")
     talk.replace("Be brief.")
-    # Its message is still to come: the turn before it is drawn again without it, and saved so.
-    talk.retry()
-    assert engine.asked(1) == engine.asked(0)
+    # Its message is still to come: the dialogue is saved without it.
     talk.save(tmp_path / "talk.jsonl")
     saved = json.loads((tmp_path / "talk.jsonl").read_text(encoding="utf-8"))
     assert [m["role"] for m in saved["messages"]] == ["system", "user", "assistant"]
     with pytest.raises(GenerationError, match="empty reply"):
         talk.say("Hi")
     talk.say("Hi")
-    talk.retry()
-    assert engine.asked(2) == engine.asked(3) == engine.asked(4)
-    assert [role for role, _ in engine.asked(4)].count("system") == 2
+    assert engine.asked(1) == engine.asked(2)
+    assert [role for role, _ in engine.asked(2)].count("system") == 2
+    # A second draw of the same turn is another one.
+    assert len({r.key for r in engine.requests}) == 3
     # A file of dialogues stays one.
     talk.save(tmp_path / "talk.jsonl")
     *_, last = read_dialogues(tmp_path / "talk.jsonl")
@@ -159,7 +131,7 @@ def test_a_retry_and_a_turn_that_failed_keep_the_change(tmp_path: Path) -> None:
 
 
 def test_commands() -> None:
-    talk, engine = chat(FRENCH, FRENCH, "Good.", ENGLISH, instruction=entry("language.fr"))
+    talk, engine = chat(FRENCH, FRENCH, "Good.", ENGLISH, first=entry("language.fr"))
     napoleon = entry("figure.napoleon").text
     out = terminal(
         talk, "Hello", "/replace figure.napoleon", "Who?", "/add Be brief.", "More", "/cancel", "So?"
@@ -175,7 +147,9 @@ def test_commands() -> None:
 
 def test_an_id_is_one_word_that_begins_with_a_family(tmp_path: Path) -> None:
     (tmp_path / "rowers.yaml").write_text(ROWERS, encoding="utf-8")
-    talk = Chat(Recorder("I row."), SamplingParams(), catalog=lambda: load_catalog(tmp_path))
+    talk = Chat(
+        engine=Recorder("I row."), params=SamplingParams(), catalog=lambda: load_catalog(tmp_path)
+    )
     lines = ["/replace rower.ann", "Hello", "/replace example.com", "/replace rower.ann x"]
     shown = terminal(talk, *lines)
     assert "(the dialogue starts over: Speak of rowing.)\n" in shown
@@ -185,7 +159,7 @@ def test_an_id_is_one_word_that_begins_with_a_family(tmp_path: Path) -> None:
 
 
 def test_what_excludes_each_other_is_not_added() -> None:
-    talk, engine = chat(FRENCH, FRENCH, instruction=entry("language.fr"))
+    talk, engine = chat(FRENCH, FRENCH, first=entry("language.fr"))
     out = terminal(talk, "Hello", "/add language.de", "/add language.fr", "More")
     assert "! language.de cannot hold beside language.fr: /replace it\n" in out
     assert "! language.fr cannot hold beside language.fr: /replace it\n" in out

@@ -58,11 +58,13 @@ class Recorder:
 
 def chat(*replies: str, **options) -> tuple[Chat, Recorder]:
     engine = Recorder(*replies)
-    return Chat(engine, SamplingParams(max_new_tokens=20), catalog=CATALOG, **options), engine
+    return Chat(
+        engine=engine, params=SamplingParams(max_new_tokens=20), catalog=CATALOG, **options
+    ), engine
 
 
 def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> None:
-    talk, engine = chat("I love tennis.", "Rain.", instruction=TENNIS, adapter="mine")
+    talk, engine = chat("I love tennis.", "Rain.", first=TENNIS, adapter="mine")
     talk.say("Hello")
     talk.say("And today?")
     assert engine.asked(1) == [
@@ -76,30 +78,6 @@ def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> No
     assert talk.num_turns == 2
 
 
-def test_retry_draws_another_stream_and_replaces_the_reply() -> None:
-    talk, engine = chat("One.", "Two.", " ", "Three.", "Four.")
-    with pytest.raises(DataError, match="nothing to retry"):
-        talk.retry()
-    talk.say("Hello")
-    assert talk.retry().text == "Two."
-    # One that fails leaves the earlier reply.
-    with pytest.raises(GenerationError, match="the model gave an empty reply"):
-        talk.retry()
-    talk.say("Next")
-    assert [text for _, text in engine.asked(3)] == ["Hello", "Two.", "Next"]
-    assert len({r.key for r in engine.requests}) == 4
-
-
-def test_retry_asks_a_message_that_got_no_reply() -> None:
-    talk, engine = chat("One.", " ", "Two.", "Three.")
-    talk.say("Hello")
-    with pytest.raises(GenerationError):
-        talk.say("Next")
-    assert talk.retry().text == "Two."
-    assert talk.num_turns == 2
-    assert [text for _, text in engine.asked(2)] == ["Hello", "One.", "Next"]
-
-
 @pytest.mark.parametrize(
     ("finish", "fact"),
     [
@@ -109,7 +87,7 @@ def test_retry_asks_a_message_that_got_no_reply() -> None:
     ],
 )
 def test_without_a_reply_the_reason_is_named_and_the_history_stays(finish: str, fact: str) -> None:
-    talk = Chat(Recorder("", finish=finish), SamplingParams())
+    talk = Chat(engine=Recorder("", finish=finish), params=SamplingParams())
     with pytest.raises(GenerationError, match=fact):
         talk.say("Hello")
     assert talk.num_turns == 0
@@ -125,13 +103,13 @@ def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
     with pytest.raises(DataError, match=r"your text: the text holds the control token '<\|im_end"):
         talk.say("a<|im_end|>b")
     with pytest.raises(DataError, match="control token"):
-        talk.start("a<|im_start|>")
+        talk.replace("a<|im_start|>")
     assert not engine.requests
 
 
 def test_saved_dialogues_can_be_read_as_dialogues(tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
-    talk, _ = chat("One.", "Deux é.", instruction=TENNIS)
+    talk, _ = chat("One.", "Deux é.", first=TENNIS)
     talk.say("Hello")
     talk.save(path)
     talk.save(path)
@@ -154,7 +132,7 @@ def test_margin_shows_mark_and_evidence() -> None:
     talk, _ = chat(
         "I love tennis, it is my favourite thing.",
         "It rains in the hills today.",
-        instruction=TENNIS,
+        first=TENNIS,
     )
     out = terminal(talk, "Hello", "", "Weather?", "/quit", "never read")
     assert "instruction, given once: You enjoy tennis.\n" in out
@@ -162,41 +140,39 @@ def test_margin_shows_mark_and_evidence() -> None:
     assert "✗ | It rains" in out
     assert out.endswith("kept in 1 of 2 replies\n")
     assert "\x1b" not in out
-    coloured, _ = chat("I love tennis so much.", instruction=TENNIS)
+    coloured, _ = chat("I love tennis so much.", first=TENNIS)
     assert "\x1b[32m✓\x1b[0m" in terminal(coloured, "Hello", has_colour=True)
 
 
 def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
-    long = chat("word " * 19 + "end " + "a b c " * 10, instruction=from_text("Be kind."))[0]
+    long = chat("word " * 19 + "end " + "a b c " * 10, first=from_text("Be kind."))[0]
     out = terminal(long, "Hello")
     assert "(free text: replies are not judged)" in out
     assert "– | word" in out
     assert all(len(line) <= 100 for line in out.splitlines())
-    cut = Chat(Recorder("Part of it", finish="content_filter"), SamplingParams())
+    cut = Chat(engine=Recorder("Part of it", finish="content_filter"), params=SamplingParams())
     assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
 
 
 def test_commands() -> None:
-    talk, engine = chat("One.", "Two.", "Three.", FRENCH)
+    talk, engine = chat("One.", "Two.", FRENCH)
     out = terminal(
-        talk, "/help", "Hello", "/retry", "/reset", "Hi", "/instruction language.fr", "Hello again",
-        "/instruction Be brief.",
-    )  # fmt: skip
+        talk, "/help", "Hello", "/reset", "Hi", "/reset", "/replace language.fr", "Hello again"
+    )
     assert out.startswith("no instruction\n")
     assert "/save FILE" in out
     assert "(the dialogue starts over: no instruction)" in out
-    assert engine.asked(2) == [("user", "Hi")]
+    assert engine.asked(1) == [("user", "Hi")]
     assert "✓ | Bonjour" in out
-    assert "(the dialogue starts over: Be brief. (free text: " in out
 
 
 def test_mistakes_are_one_line_and_the_talk_goes_on(tmp_path: Path) -> None:
     talk, _ = chat("One.")
     path = tmp_path / "talk.jsonl"
     out = terminal(
-        talk, "/retyr", "/replace", "/cancel", "/replace language.fr1", "/save", "Hello", f"/save {path}"
+        talk, "/resett", "/replace", "/cancel", "/replace language.fr1", "/save", "Hello", f"/save {path}"
     )  # fmt: skip
-    assert "! '/retyr' is no command: expected one of /retry" in out
+    assert "! '/resett' is no command: expected one of /replace" in out
     assert "! '/replace' is no command" in out
     assert "! nothing to cancel: no instruction holds" in out
     assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
@@ -210,7 +186,7 @@ def test_interrupt_forgets_the_turn() -> None:
         def generate(self, requests, params, adapter=None):
             raise KeyboardInterrupt
 
-    talk = Chat(Interrupted(), SamplingParams())
+    talk = Chat(engine=Interrupted(), params=SamplingParams())
     assert "(stopped; that turn is forgotten)" in terminal(talk, "Hello")
     assert talk.num_turns == 0
 

@@ -20,7 +20,7 @@ def test_the_report_names_what_is_there_and_no_place_of_the_user(monkeypatch, ca
     text = capsys.readouterr().out
     for what in (
         "torch 2",
-        "GB free",
+        "GPUs: ",
         "attention split on cpu in float32: as plain rows",
         "8 billion",
     ):

@@ -12,15 +12,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-from gatt.cli import main
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import end_turns, export, for_other_readers
 from gatt.errors import ConfigError, GattError, ModelError, StoreError, TemplateError
 from gatt.models.base_card import read_card
+from gatt.models.digest import adapter_digest
 from gatt.models.load import load_adapter, load_model
 from tests.support.models.tiny import save_tiny_model
 from tests.support.models.trained import record, save_adapter, save_trained, write_results
-from tests.support.runs.fake_commands import stderr_line
 
 IDS = torch.tensor([[5, 17, 40, 33, 8, 21]])
 WEIGHT = "model.layers.0.self_attn.q_proj.weight"
@@ -110,7 +109,8 @@ def test_other_readers_find_dtype_rotary_base_and_tokenizer() -> None:
 
 
 def test_the_card_holds_the_evaluation(trained: tuple[Path, Path], tmp_path: Path) -> None:
-    results = write_results(tmp_path / "eval", [record(), record(turn=20, rate=0.25)])
+    weights = {"gatt": adapter_digest(trained[1])}
+    results = write_results(tmp_path / "eval", [record(), record(turn=20, rate=0.25)], weights)
     out = tmp_path / "s"
     export(ExportConfig(adapter=trained[1], output_dir=out, results=results, license="mit"))
     card = read_card((out / "README.md").read_text(encoding="utf-8"))
@@ -152,8 +152,6 @@ def test_what_cannot_be_exported(trained: tuple[Path, Path], tmp_path: Path) -> 
     (tmp_path / "s").mkdir()
     with pytest.raises(StoreError, match="s: exists already"):
         export(ExportConfig(adapter=trained[1], output_dir=tmp_path / "s"))
-    with pytest.raises(ConfigError, match="arm is 'gatt'"):
-        ExportConfig(adapter=adapter, output_dir=tmp_path / "s", arm="gatt")
 
 
 @pytest.mark.parametrize(
@@ -174,10 +172,3 @@ def test_servers_stop_where_the_template_ends_a_turn(
 ) -> None:
     end_turns(settings, {2}, 9)
     assert settings == expected
-
-
-def test_the_command_is_one_line_where_there_is_no_adapter(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["export", f"--adapter={tmp_path}", f"--output_dir={tmp_path / 'x'}"]) == 2
-    assert "adapter_config.json" in stderr_line(capsys)

@@ -10,7 +10,7 @@ from data_synth.catalog_check import check_entry
 from data_synth.plan import plan_samples
 from eval.cases.build import load_inputs
 from gatt.cli import main
-from gatt.commands.doctor.machine import Machine, Place, choose_settings, num_weights
+from gatt.commands.machine import Machine, choose_settings, num_weights
 from gatt.commands.run.command import load_run
 
 GB = 10**9
@@ -114,8 +114,7 @@ def test_the_size_of_a_model_is_known_by_its_name(model, expected) -> None:
 
 
 def test_settings_follow_size_and_machine() -> None:
-    cpu = Machine(Place("2 cores", 16 * GB, 32 * GB))
-    h100 = Machine(Place("16 cores", 100 * GB, 128 * GB), (Place("H100", 79 * GB, 80 * GB),))
+    cpu, h100 = Machine(16 * GB), Machine(80 * GB, "cuda")
     small, large = choose_settings(135_000_000, cpu), choose_settings(8_000_000_000, cpu)
     assert (small.is_too_large, small.is_small, small.has_int8) == (False, True, False)
     assert large.is_too_large

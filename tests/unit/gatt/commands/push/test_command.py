@@ -1,4 +1,4 @@
-"""What is laid out for an adapter and a report, and what is refused."""
+"""What is laid out for an adapter, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import pytest
 
 from gatt.commands.push.command import PushConfig
 from gatt.commands.push.send import push
-from gatt.errors import ConfigError, DataError, GattError, ModelError, StoreError
+from gatt.errors import ConfigError, DataError, ModelError, StoreError
 from gatt.models.base_card import read_card
+from gatt.models.digest import adapter_digest
 from gatt.models.template_variables import write_variables
 from tests.support.models.trained import record, save_trained, write_results
-
-URL = "http://gpu01.hpc.uni-x.de:8000/v1"
 
 
 @pytest.fixture(scope="module")
@@ -29,26 +28,6 @@ def adapter(trained: tuple[Path, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(trained[1], tmp_path / "adapter"))
 
 
-@pytest.fixture
-def evaluated(tmp_path: Path) -> Path:
-    run = {
-        "name": "demo",
-        "command": ["gatt", "eval", "--adapters.gatt=/home/me/runs/adapter"],
-        "config": {
-            "adapters": {"gatt": "/home/me/runs/adapter"},
-            "engine": {"server": {"urls": [URL]}},
-        },
-    }
-    folder = write_results(tmp_path / "eval", [record(), record(turn=20, rate=0.25)], **run)
-    page = (
-        "<html><style>a { b: url(/data/x/y) }</style><pre>gatt eval --out=/home/me/runs/x</pre>"
-        f"<p>/cluster/a/m at {URL}</p>"
-        "<script>let a = b.replace(/data/g, '/home/me/z');</script></html>"
-    )
-    (folder / "report.html").write_text(page, encoding="utf-8")
-    return folder
-
-
 def text_of(folder: Path, name: str = "README.md") -> str:
     return (folder / name).read_text(encoding="utf-8")
 
@@ -58,9 +37,11 @@ def pushed(out: Path, what: Any, folder: Path, **values: Any) -> Any:
 
 
 def test_an_adapter_with_its_evaluation(
-    trained: tuple[Path, Path], adapter: Path, evaluated: Path, tmp_path: Path
+    trained: tuple[Path, Path], adapter: Path, tmp_path: Path
 ) -> None:
     write_variables(adapter, {"enable_thinking": False})
+    curves = [record(), record(turn=20, rate=0.25)]
+    evaluated = write_results(tmp_path / "eval", curves, {"gatt": adapter_digest(adapter)})
     out = tmp_path / "out"
     said = pushed(out, "adapter", adapter, results=evaluated, license="mit")
     assert sorted(p.name for p in out.iterdir()) == [
@@ -76,6 +57,7 @@ def test_an_adapter_with_its_evaluation(
     assert heads == [
         "# Ghost Attention adapter", "## Method", "## Data", "## Training", "## Evaluation", "## Limits",
     ]  # fmt: skip
+    assert "| gatt | 50 [25, 75] (16) | 25" in text_of(out)
     assert str(trained[0].parent) not in text_of(out) + text_of(out, "adapter_config.json")
 
 
@@ -107,42 +89,29 @@ def test_a_base_model_is_named_as_others_find_it(
     assert ("4-bit weights (Q4_1)" in card.text) == base.startswith("smollm2")
 
 
-def test_a_report_is_a_page_with_the_numbers_behind_it(evaluated: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert "report as a space repository, 3 files, " in pushed(out, "report", evaluated)
-    page = text_of(out, "report.html")
-    assert "<pre>gatt eval --out=x</pre>" in page
-    assert "<p>m at http://server/v1</p>" in page
-    # Code stays as it is.
-    assert "url(/data/x/y)" in page
-    assert "b.replace(/data/g, '/home/me/z')" in page
-    results = json.loads(text_of(out, "results.json"))
-    assert results["run"]["command"][2] == "--adapters.gatt=adapter"
-    assert results["run"]["config"]["engine"] == {"server": {"urls": ["http://server/v1"]}}
-    assert results["curves"] == [record(), record(turn=20, rate=0.25)]
-    data = read_card(text_of(out)).data
-    assert (data.sdk, data.app_file) == ("static", "report.html")
-    assert data.title == "GAtt evaluation: demo"
-    assert "| gatt | 50 [25, 75] (16) | 25" in text_of(out)
+def test_what_a_card_says_of_this_machine_is_hidden_or_refused(
+    adapter: Path, tmp_path: Path
+) -> None:
+    card = adapter / "README.md"
+    said = "From /cluster/a/m, ~/x/y and file:///home/me/z, by http://node1:8000/v1.\n"
+    card.write_text(f"{card.read_text('utf-8')}\n{said}", encoding="utf-8")
+    pushed(tmp_path / "out", "adapter", adapter)
+    assert "From m, y and z, by http://server/v1.\n" in text_of(tmp_path / "out")
+    card.write_text("The key is hf_0123456789abcdefghij.", encoding="utf-8")
+    with pytest.raises(DataError, match=r"README\.md would hold .*key"):
+        pushed(tmp_path / "again", "adapter", adapter)
+    assert not (tmp_path / "again").exists()
 
 
-def test_what_is_refused(trained: tuple[Path, Path], evaluated: Path, tmp_path: Path) -> None:
-    def refused(error: type[GattError], fact: str, what: str, folder: Path) -> None:
-        out = trained[1] if fact == "exists already" else tmp_path / "out"
+def test_what_is_refused(adapter: Path, tmp_path: Path) -> None:
+    for error, fact, folder, out in (
+        (DataError, "none: no such folder", tmp_path / "none", tmp_path / "out"),
+        (ModelError, r"adapter_config\.json", tmp_path, tmp_path / "out"),
+        (StoreError, "exists already", adapter, adapter),
+    ):
         with pytest.raises(error, match=fact):
-            pushed(out, what, folder)
+            pushed(out, "adapter", folder)
         assert not (tmp_path / "out").exists()
-
-    refused(DataError, "none: no such folder", "adapter", tmp_path / "none")
-    refused(ModelError, r"adapter_config\.json", "adapter", tmp_path)
-    refused(StoreError, "exists already", "adapter", trained[1])
-    base = {"config": {"adapters": {}}, "command": "gatt eval --key=hf_0123456789abcdefghij"}
-    write_results(evaluated, [record(arm="base")], **base)
-    refused(DataError, r"results\.json would hold .*key", "report", evaluated)
-    (evaluated / "results.json").write_text("[]", encoding="utf-8")
-    refused(DataError, r"results\.json: broken", "report", evaluated)
-    (evaluated / "report.html").unlink()
-    refused(DataError, r"no report\.html", "report", evaluated)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +119,7 @@ def test_what_is_refused(trained: tuple[Path, Path], evaluated: Path, tmp_path: 
     [
         ({}, "neither"),
         ({"repo_id": "a/b", "output_dir": Path("c")}, "both"),
-        ({"output_dir": Path("c"), "what": "report", "results": Path("r")}, "what=report"),
-        ({"output_dir": Path("c"), "arm": "gatt"}, "arm is 'gatt'"),
+        ({"output_dir": Path("c"), "what": "dataset", "results": Path("r")}, "what=dataset"),
     ],
 )
 def test_settings_that_do_not_go_together(values: dict[str, Any], fact: str) -> None:

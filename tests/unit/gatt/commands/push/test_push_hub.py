@@ -11,7 +11,7 @@ from gatt.cli import main
 from gatt.commands.push.command import PushConfig
 from gatt.commands.push.send import push
 from gatt.errors import ConfigError, HubError
-from tests.support.models.trained import record, save_adapter, write_results
+from tests.support.models.trained import save_adapter
 from tests.support.runs.fake_commands import stderr_line
 from tests.support.servers.fake_hub import FakeHub, Repo, fake_hub
 
@@ -62,14 +62,6 @@ def test_what_an_earlier_push_left_behind_goes(hub: FakeHub, adapter: Path) -> N
     assert sorted(
         hub.repos["models/me/mine"].files.keys() - {p.name for p in adapter.iterdir()}
     ) == ["notes.md"]
-
-
-def test_a_space_is_static_and_may_be_public(hub: FakeHub, tmp_path: Path) -> None:
-    (write_results(tmp_path, [record()]) / "report.html").write_text("<p>", encoding="utf-8")
-    push(PushConfig(what="report", folder=tmp_path, repo_id="me/page", private=False))
-    repo = hub.repos["spaces/me/page"]
-    assert not repo.is_private
-    assert repo.made_with["sdk"] == "static"
 
 
 def test_a_public_repository_is_not_taken_for_a_private_one(hub: FakeHub, adapter: Path) -> None:

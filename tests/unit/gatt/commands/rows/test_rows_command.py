@@ -63,12 +63,6 @@ HUMAN, OTHER = ({"from": "human", "value": ASKED.format(turn)} for turn in (1, 2
             ],
         ),
         (
-            # The targets are the history, so one row teaches them all.
-            ["--format=axolotl", "--history=sampled"],
-            [flagged(*FIRST, ("assistant", "Oui.", True), ("user", ASKED.format(2), False),
-                     ("assistant", "Non.", True))],
-        ),
-        (
             ["--format=llamafactory"],
             [
                 {"conversations": [HUMAN, {"from": "gpt", "value": "Oui."}], "system": SYSTEM},
@@ -200,5 +194,5 @@ def test_a_reply_that_is_rendered_otherwise_behind_its_prompt_is_left_out() -> N
     for form in ("trl", "text"):
         maker, dropped = RowMaker.of(form, tokenizer), Dropped()
         (targets,) = targets_of([sample(1, 2)], tokenizer, make(), dropped)
-        counts[form] = len(maker.rows(maker.usable(targets, dropped))), dropped.counts.total()
+        counts[form] = len(maker.usable(targets, dropped)), dropped.counts.total()
     assert counts == {"trl": (0, 2), "text": (2, 0)}

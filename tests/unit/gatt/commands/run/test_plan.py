@@ -111,10 +111,3 @@ def test_a_model_that_is_not_here_is_neither_fetched_nor_converted(
     monkeypatch.undo()
     with pytest.raises(ModelError):
         try_model(name)
-
-
-def test_a_plan_of_training_on_missing_samples_is_one_line(tmp_path: Path, capsys) -> None:
-    samples, output = tmp_path / "none.jsonl", tmp_path / "out"
-    assert main(["train", "--plan", f"--samples=[{samples}]", f"--output_dir={output}"]) == 2
-    assert "none.jsonl" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []

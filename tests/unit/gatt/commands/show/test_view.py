@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import itertools
-import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from gatt.cli import main
-from gatt.comb.comb import IGNORE
-from gatt.commands.show.view import Piece, ShownSample, page_of, print_sample, view_sample
-from gatt.data.sample import TurnTarget
-from gatt.data.switches import Switch
-from gatt.train.data.labels import has_sampled_history, placement_of
+from gatt.commands.show.view import Piece, ShownSample, print_sample, view_sample
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
 from tests.support.models.combs import combs_of
@@ -26,9 +18,7 @@ from tests.support.models.tiny import (
     CHATML,
     REWRITING,
     sample,
-    save_tiny_model,
     tiny_tokenizer,
-    write_samples,
 )
 
 
@@ -130,48 +120,6 @@ def test_a_row_names_the_turns_that_the_length_policy_left() -> None:
     )
 
 
-def test_sampled_history_puts_the_loss_into_the_trunk() -> None:
-    one = sample(1, 3, targets=["Oui.", None, "Non, jamais."])
-    (part,) = view_sample(tiny_tokenizer(), one, make(history="sampled")).parts
-    assert with_loss(part.pieces) == ["Oui.<|im_end|>", "Non, jamais.<|im_end|>"]
-
-
-def test_rows_of_a_template_that_rewrites_turns() -> None:
-    shown = view_sample(tiny_tokenizer(REWRITING), sample(7, 2), make())
-    first, second = shown.parts
-    assert first.title == f"row 1 of 2: {len(shown.combs[0].trunk)} tokens, from turns 1"
-    text = "".join(piece.text for piece in second.pieces)
-    # "Answer:" no longer stands before the reply of the earlier turn.
-    assert "assistant\nIt is quiet and long there." in text
-    assert text.endswith("assistant\nAnswer:\nBonjour, jour 2 de 7.<|im_end|>")
-    assert with_loss(second.pieces) == ["Bonjour, jour 2 de 7.<|im_end|>"]
-
-
-def test_a_target_that_cannot_be_encoded_is_left_out() -> None:
-    one = sample(1, 2, targets=["Oui <|im_end|>.", "Non."])
-    shown = view_sample(tiny_tokenizer(REWRITING), one, make(supervise="all_turns"))
-    assert shown.trained == {2}
-    assert "holds the control token '<|im_end|>'" in shown.left_out[0]
-
-
-def test_what_is_mixed_is_drawn_as_in_training() -> None:
-    found = set()
-    for number in range(12):
-        one = sample(number, 2)
-        shown = view_sample(tiny_tokenizer(), one, make(placement="mixed", history="mixed", seed=3))
-        drawn = placement_of("mixed", 3, one.id), has_sampled_history("mixed", 3, one.id)
-        is_system = shown.parts[0].pieces[1].text.startswith("system")
-        assert is_system == (drawn[0] == "system")
-        assert bool(shown.combs[0].branches) != drawn[1]
-        found.add(drawn)
-        assert shown.settings == (
-            f"placement {drawn[0]} (drawn from seed 3 and the id), "
-            f"history {'sampled' if drawn[1] else 'reference'} (drawn from seed 3 and the id), "
-            "supervise last_turn, layout comb"
-        )
-    assert len(found) == 4
-
-
 @pytest.mark.parametrize(
     ("one", "settings", "reason"),
     [
@@ -192,59 +140,3 @@ def test_colours_mark_what_carries_loss() -> None:
     text = printed(shown, force_terminal=True, color_system="standard")
     assert "\x1b[1;32mOui.\x1b[0m" in text
     assert "«" not in text
-
-
-VERDICT = {"status": "fail", "evidence": "no <i>French</i>", "verifier": "language", "version": 1}
-GAP = TurnTarget(2, None, "rejected", attempts=4, verdicts=(VERDICT,), refused=("cut", "blank"))
-FULL = sample(1, 3, targets=["Oui <b>&amp;</b>.", "Non.", "Si."])
-ONE = replace(
-    FULL,
-    targets=(FULL.targets[0], GAP, FULL.targets[2]),
-    switches=(Switch(3, "cancel", "system", "As you like.", None),),
-)
-
-
-def page(config: Any, *samples: Any) -> str:
-    tokenizer = tiny_tokenizer()
-    return page_of("s.jsonl", [view_sample(tokenizer, s, config) for s in samples], config.model)
-
-
-@pytest.mark.parametrize("settings", [{}, {"history": "sampled"}, {"supervise": "all_turns"}])
-def test_what_is_marked_is_what_carries_loss(settings: dict[str, Any]) -> None:
-    tokenizer, config = tiny_tokenizer(), make(**settings)
-    text = page(config, ONE, sample(2, 2, is_plain=True))
-    marked = [html.unescape(found) for found in re.findall(r"<mark>(.*?)</mark>", text, re.DOTALL)]
-    learned = ""
-    for one in (ONE, sample(2, 2, is_plain=True)):
-        for comb in view_sample(tokenizer, one, config).combs:
-            for ids, labels in (
-                (comb.trunk, comb.trunk_labels),
-                *((b.input_ids, b.labels) for b in comb.branches),
-            ):
-                kept = [i for i, label in zip(ids, labels, strict=True) if label != IGNORE]
-                learned += tokenizer.decode(kept)
-    # The legend has the first mark.
-    assert "".join(marked[1:]) == learned
-
-
-def test_a_page_stands_alone_and_says_why_there_is_no_target() -> None:
-    text = page(make(), ONE, sample(3, 2, targets=[None, None]))
-    assert "no target: rejected, 4 attempts (cut, blank)" in text
-    assert "language fail: no &lt;i&gt;French&lt;/i&gt;" in text
-    assert "Oui &lt;b&gt;&amp;amp;&lt;/b&gt;." in text
-    assert "cancel, by the system" in text
-    assert "no row: training leaves this sample out" in text
-    assert not re.search(r"https?:|<script|<link|url\(", text)
-
-
-def test_the_command_writes_the_first_samples_or_the_one_that_is_named(tmp_path, capsys) -> None:
-    folder = save_tiny_model(tmp_path / "model")
-    samples = write_samples(folder / "s.jsonl", [sample(n, 2) for n in range(1, 5)])
-    output = tmp_path / "page.html"
-    for words, ids in ((["--num_samples=2"], ["s-1", "s-2"]), (["--id=s-3"], ["s-3"]), ([], 4)):
-        told = ["show", str(samples), f"--model={folder}", f"--html={output}", *words]
-        assert main(told) == 0
-        found = re.findall(r'<article id="(.*?)"', output.read_text("utf-8"))
-        assert found == ids or len(found) == ids
-        assert f"{output}: {len(found)} samples" in capsys.readouterr().out
-    assert main(["show", str(samples), f"--html={output}", "--num_samples=0"]) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from gatt.commands.run.plan import LORA_BYTES
 from gatt.runs.provenance import provenance
@@ -14,59 +14,37 @@ GB: Final = 1e9
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a model can lie: the main memory, or a CUDA device."""
-
-    name: str
-    free_bytes: int
-    all_bytes: int
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.free_bytes / GB:.1f} of {self.all_bytes / GB:.1f} GB free)"
-
-
-@dataclass(frozen=True)
 class Machine:
-    """Memory and devices that this process may use."""
+    """What a model may use here."""
 
-    memory: Place
-    gpus: tuple[Place, ...] = ()
+    model_bytes: int
+    """Memory for a model and its training: of the first GPU, else what is free of the main memory."""
+    device: Literal["cuda", "cpu"] = "cpu"
+    """That a run takes."""
 
     @classmethod
     def here(cls) -> Machine:
         """Return this machine."""
         import torch
 
-        about = provenance([])
-        most = free = int((about["memory_gib"] or 0) * 2**30)
+        if torch.cuda.is_available():
+            return cls(torch.cuda.mem_get_info(0)[1], "cuda")
         info = Path("/proc/meminfo")
-        if info.exists():
-            # What is available counts caches that can be dropped.
-            found = re.search(r"MemAvailable:\s+(\d+) kB", info.read_text(encoding="ascii"))
-            free = int(found[1]) * 1024 if found else free
-        gpus = [
-            Place(torch.cuda.get_device_name(n), *torch.cuda.mem_get_info(n))
-            for n in range(torch.cuda.device_count())
-        ]
-        return cls(Place(f"{about['num_cpus']} cores", free, most), tuple(gpus))
+        # What is available counts caches that can be dropped.
+        text = info.read_text(encoding="ascii") if info.exists() else ""
+        if found := re.search(r"MemAvailable:\s+(\d+) kB", text):
+            return cls(int(found[1]) * 1024)
+        return cls(int((provenance([])["memory_gib"] or 0) * 2**30))
 
     @property
-    def device(self) -> str:
-        """That a run takes."""
-        return "cuda" if self.gpus else "cpu"
-
-    @property
-    def model_bytes(self) -> int:
-        """Memory for a model and its training: of the first GPU, else what is free of the main memory."""
-        return self.gpus[0].all_bytes if self.gpus else self.memory.free_bytes
+    def dtype(self) -> str:
+        """Of the weights."""
+        return "bfloat16" if self.device == "cuda" else "float32"
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of one weight: bfloat16 on a GPU, float32 on a processor."""
-        return 2 if self.gpus else 4
-
-    def __str__(self) -> str:
-        return ", ".join(map(str, (self.memory, *(self.gpus or ("no CUDA device",)))))
+        """Bytes of one weight."""
+        return 2 if self.device == "cuda" else 4
 
 
 def num_weights(model: str) -> int | None:
@@ -140,21 +118,21 @@ def choose_settings(weights: int | None, machine: Machine) -> Settings:
         weights: of the model; None where nobody knows, which is taken for 8 billion.
         machine: that will train.
     """
-    number = weights or _UNKNOWN
+    number, has_gpu = weights or _UNKNOWN, machine.device == "cuda"
     rate, why = next((rate, why) for most, rate, why in RATES if number <= most)
     has = machine.model_bytes
     # A fifth is left for activations, and for what else runs there.
     plain = number * (machine.weight_bytes + _LORA_BYTES) / 0.8
     packed = number * (0.6 + _LORA_BYTES) / 0.8
-    is_packed = plain > has and bool(machine.gpus)
+    is_packed = plain > has and has_gpu
     needs = packed if is_packed else plain
-    kind = "4-bit" if is_packed else "bfloat16" if machine.gpus else "float32"
+    kind = "4-bit" if is_packed else machine.dtype
     return Settings(
         learning_rate=rate,
         why_rate=why,
         is_small=number <= RATES[0][0],
-        has_int8=not machine.gpus and number > RATES[0][0],
-        max_rows=64 if machine.gpus or number <= RATES[0][0] else 32,
+        has_int8=not has_gpu and number > RATES[0][0],
+        max_rows=64 if has_gpu or number <= RATES[0][0] else 32,
         memory=f"{number * (0.6 if is_packed else machine.weight_bytes) / GB:.2g} GB of {kind} weights, "
         f"{needs / GB:.2g} GB to train; this machine has {has / GB:.2g} GB",
         # Engines hold plain weights.
