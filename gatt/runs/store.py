@@ -27,6 +27,8 @@ from gatt.runs.input_file import read_json, scan_lines
 T = TypeVar("T")
 
 SCHEMA: Final = 1
+FSYNC_SECONDS: Final = 5.0
+"""A power cut loses at most the rows of so many seconds; a killed process loses none."""
 
 _MOST_DIFFERENCES = 3
 _WAY_OUT: Final = "choose another folder or delete it"
@@ -35,7 +37,7 @@ _WAY_OUT: Final = "choose another folder or delete it"
 class RecordStore:
     """A JSONL file of one run, locked while open, to which rows are only appended.
 
-    Use it in a `with` block, or call `open` and `close`. Threads may share it.
+    Use it in a `with` block. Threads may share it.
     """
 
     def __init__(
@@ -44,22 +46,17 @@ class RecordStore:
         *,
         fingerprint: str,
         kind: str,
-        fsync_seconds: float = 5.0,
         describe: Mapping[str, Any] | None = None,
     ) -> None:
-        """Name the store; no file is created before `open`.
+        """Name the store; no file is created before it is entered.
 
         Args:
-            path: the JSONL file; its folder is created by `open`.
+            path: the JSONL file; its folder is created, too.
             fingerprint: hash of all settings that decide the rows.
             kind: what a row is, such as `sample`.
-            fsync_seconds: a power cut loses at most the rows of so many seconds; a killed process
-                loses none.
             describe: the settings that were hashed, so that an error can name those that differ.
         """
         self.path = path
-        self.repaired = False
-        """Whether `open` has cut off an incomplete last line."""
         self.meta: Mapping[str, Any] = {
             "kind": kind,
             "schema": SCHEMA,
@@ -67,7 +64,6 @@ class RecordStore:
             "describe": dict(describe or {}),
         }
         """The content of the meta file."""
-        self._fsync_seconds = fsync_seconds
         self._mutex = threading.Lock()
         self._fd: int | None = None
         self._lock: BaseFileLock | None = None
@@ -75,20 +71,13 @@ class RecordStore:
         self._num_records = 0
         self._synced_at = 0.0
 
-    def __enter__(self) -> RecordStore:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __len__(self) -> int:
         return self._num_records
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return read_records(self.path)
 
-    def open(self) -> None:
+    def __enter__(self) -> RecordStore:
         """Lock the store, check that it belongs to this run, and cut off an incomplete last line.
 
         Raises:
@@ -108,8 +97,7 @@ class RecordStore:
                 if not line.is_terminated:
                     break
                 self._end, self._num_records = line.end, self._num_records + 1
-            self.repaired = os.fstat(self._fd).st_size > self._end
-            if self.repaired:
+            if os.fstat(self._fd).st_size > self._end:
                 os.ftruncate(self._fd, self._end)
                 os.fsync(self._fd)
             self._synced_at = time.monotonic()
@@ -119,12 +107,12 @@ class RecordStore:
         except StoreError:
             self._release()
             raise
+        return self
 
-    def close(self) -> None:
-        """Flush every row to the disk and release the store; closing twice is allowed."""
+    def __exit__(self, *_: object) -> None:
+        """Flush every row to the disk and release the store."""
         with self._mutex:
-            if self._fd is None:
-                return
+            assert self._fd is not None
             try:
                 os.fsync(self._fd)
             except OSError as error:
@@ -149,7 +137,7 @@ class RecordStore:
                 rest = memoryview(data)
                 while rest:
                     rest = rest[os.write(self._fd, rest) :]
-                if time.monotonic() - self._synced_at >= self._fsync_seconds:
+                if time.monotonic() - self._synced_at >= FSYNC_SECONDS:
                     os.fsync(self._fd)
                     self._synced_at = time.monotonic()
             except BaseException as error:

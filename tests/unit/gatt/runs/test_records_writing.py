@@ -60,10 +60,10 @@ def test_fsync_is_bounded_by_time_and_done_on_close(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
-    store = open_store(path, fsync_seconds=5.0)
+    store = open_store(path)
     clock = [100.0]
     monkeypatch.setattr("gatt.runs.store.time.monotonic", lambda: clock[0])
-    store.open()
+    store.__enter__()
     monkeypatch.setattr("gatt.runs.store.os.fsync", synced.append)
     store.append({"id": 1})
     assert synced == []
@@ -71,15 +71,14 @@ def test_fsync_is_bounded_by_time_and_done_on_close(
     store.append({"id": 2})
     store.append({"id": 3})
     assert len(synced) == 1
-    store.close()
-    store.close()
+    store.__exit__()
     assert len(synced) == 2
     # If the last one fails, the store is released all the same.
-    store.open()
+    store.__enter__()
     with monkeypatch.context() as patch:
         patch.setattr("gatt.runs.store.os.fsync", lambda _: raised(OSError(errno.EIO, "I/O")))
         with pytest.raises(StoreError, match="cannot write"):
-            store.close()
+            store.__exit__()
     with open_store(path):
         pass
 

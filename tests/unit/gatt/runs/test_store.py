@@ -30,7 +30,6 @@ def test_rows_and_meta_are_on_disk_as_documented(path: Path) -> None:
         assert len(store) == 2
         assert store.keys("id") == {"a", "2"}
         assert list(store) == [{"id": "a", "text": "schön\nzwei"}, {"id": 2}]
-        assert not store.repaired
     assert path.read_text(encoding="utf-8") == '{"id": "a", "text": "schön\\nzwei"}\n{"id": 2}\n'
     meta = json.loads((path.parent / "samples.jsonl.meta.json").read_text(encoding="utf-8"))
     assert meta == {"kind": "sample", "schema": 1, "fingerprint": "f1", "describe": {"seed": 1}}
@@ -54,7 +53,6 @@ def test_every_crash_point_keeps_all_complete_rows(path: Path) -> None:
         path.write_bytes(whole[:size])
         num_complete = whole[:size].count(b"\n")
         with open_store(path) as store:
-            assert store.repaired == (size > 0 and whole[size - 1 : size] != b"\n")
             assert list(store) == rows[:num_complete]
             for row in rows[num_complete:]:
                 store.append(row)
@@ -94,7 +92,6 @@ def test_a_last_line_with_newline_but_broken_json_is_cut_off(path: Path) -> None
     with path.open("ab") as stream:
         stream.write(b'{"id": \x00\xff\n')
     with open_store(path) as store:
-        assert store.repaired
         assert list(store) == [{"id": "a"}]
     assert path.read_bytes() == b'{"id": "a"}\n'
 
@@ -110,12 +107,12 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(
     content = path.read_bytes() + line + b'\n{"id": "c"}\n'
     path.write_bytes(content)
     with pytest.raises(StoreError, match=rf"samples\.jsonl line 2: {found}.*one JSON object"):
-        open_store(path).open()
+        open_store(path).__enter__()
     with pytest.raises(StoreError, match=r"line 2"):
         list(read_records(path))
     assert path.read_bytes() == content
     path.write_bytes(b'{"id": "a"}\n')
-    open_store(path).open()
+    open_store(path).__enter__()
 
 
 def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one(
@@ -209,7 +206,7 @@ def test_rows_of_another_run_or_of_nobody_are_refused(path: Path, meta: str | No
     else:
         meta_path(path).write_text(meta, encoding="utf-8")
     with pytest.raises(StoreError) as caught:
-        open_store(path, describe={"seed": 1}).open()
+        open_store(path, describe={"seed": 1}).__enter__()
     assert [f for f in ("samples.jsonl", *facts) if f not in str(caught.value)] == []
     assert list(read_records(path)) == [{"id": "a"}]
     # The lock is free again.
@@ -226,14 +223,14 @@ def test_a_store_that_is_not_open_or_open_already_or_no_store(path: Path) -> Non
         store.append({"id": "a"})
     with store:
         with pytest.raises(StoreError, match="already open"):
-            store.open()
+            store.__enter__()
         with pytest.raises(StoreError, match=rf"pid {os.getpid()}\b"):
-            open_store(path).open()
+            open_store(path).__enter__()
         with pytest.raises(StoreError, match=r"line 2: no 'id' .*name"):
             store.keys("id")
     path.unlink()
     path.mkdir()
     with pytest.raises(StoreError, match=r"samples\.jsonl: cannot write"):
-        open_store(path).open()
+        open_store(path).__enter__()
     with pytest.raises(StoreError, match=r"none\.jsonl: cannot read"):
         list(read_records(path / "none.jsonl"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatt.generation.base import Generation
-from gatt.generation.servers.engine import Fault, Refused, generation_of, read_reply
+from gatt.generation.servers.answer import Fault, read_reply
 
 NESTED = b"[" * 100_000 + b"]" * 100_000
 
@@ -65,20 +65,3 @@ def test_what_is_no_reply(body: bytes, facts: tuple[str, ...]) -> None:
         read(body)
     assert caught.value.kind == "answer"
     assert [fact for fact in facts if fact not in str(caught.value)] == []
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "code", "finish"),
-    [
-        (400, "This model's maximum context length is 4096 tokens.", "", "context_limit"),
-        (400, "too long", "context_length_exceeded", "context_limit"),
-        (400, "The input (9 tokens) is longer than the model's context length.", "", "context_limit"),
-        (413, "the request exceeds the available context size (512 tokens)", "", "context_limit"),
-        (400, "no", "content_filter", "content_filter"),
-        (400, "5000 tokens are too many", "", None),
-        (404, "maximum context length", "", None),
-    ],
-)  # fmt: skip
-def test_refusals_that_stand_for_a_generation(status, message, code, finish) -> None:
-    expected = None if finish is None else Generation("", finish, 0)
-    assert generation_of(Refused(status, message, code)) == expected

@@ -19,7 +19,8 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, can_prefill, stream_seed
 from gatt.generation.scripted import ScriptedEngine
 from gatt.generation.servers import engine as module
-from gatt.generation.servers.engine import MOST_BYTES, Fault, OpenAIEngine, post
+from gatt.generation.servers.answer import MOST_BYTES, Fault, post
+from gatt.generation.servers.engine import OpenAIEngine
 from tests.support.servers.faulty_server import (
     BROKEN,
     KEY,
@@ -43,6 +44,9 @@ from tests.support.servers.faulty_server import (
 NESTED = b"[" * 100_000 + b"]" * 100_000
 BOMB = Answer(200, gzip.compress(b" " * (MOST_BYTES + 1)), {"Content-Encoding": "gzip"})
 """Some kilobytes that inflate to more than is ever read."""
+
+
+TOO_LONG = Generation("", "context_limit", 0)
 
 
 def closed_url() -> str:
@@ -135,7 +139,7 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
 
     async def busy(http: httpx2.AsyncClient) -> Fault:
         with pytest.raises(Fault) as caught:
-            await post(http, "http://host/v1", {}, 5.0, str)
+            await post(http, "http://host/v1", {}, 5.0, str, "")
         return caught.value
 
     transport = httpx2.MockTransport(lambda _: httpx2.Response(429, headers=headers))
@@ -148,10 +152,10 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
     [
         ("length", Generation(WRONG, "length", 7)),
         ("content_filter", Generation(WRONG, "content_filter", 7)),
-        (
-            error(400, "This model's maximum context length is 512 tokens."),
-            Generation("", "context_limit", 0),
-        ),
+        (error(400, "This model's maximum context length is 512 tokens."), TOO_LONG),
+        (error(400, "too long", "context_length_exceeded"), TOO_LONG),
+        (error(400, "The input (9 tokens) is longer than the model's context length."), TOO_LONG),
+        (error(413, "the request exceeds the available context size (512 tokens)"), TOO_LONG),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
     ],
 )
@@ -165,6 +169,8 @@ def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -
     [
         (error(401, "no such key"), ("401", "no such key", "server.api_key_env")),
         (error(404, "no model"), ("404", "no model", repr(MODEL), "server.urls")),
+        (error(404, "maximum context length"), ("404", "server.urls")),
+        (error(400, "5000 tokens are too many"), ("400", "5000 tokens")),
         (Answer(422, {"detail": "Unexpected: {'seed'}"}), ("422", "Unexpected: {'seed'}")),
         (Answer(400, {"detail": [{"loc": "n"}]}), ("400", '[{"loc": "n"}]', "server.extra_body")),
         (error(400, "use max_completion_tokens"), ("400", "server.max_tokens_field")),
