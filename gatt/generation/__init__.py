@@ -1,5 +1,1 @@
-"""Generation: one protocol; engines for local models and for scripts."""
-
-from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams
-
-__all__ = ["Engine", "Generation", "GenerationRequest", "SamplingParams"]
+"""Generation: one protocol; engines for local models, servers and scripts."""

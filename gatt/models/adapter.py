@@ -131,19 +131,6 @@ def require_file(folder: Path, name: str) -> Path:
     return path
 
 
-def adapter_rank(folder: Path) -> int:
-    """Return the largest rank in an adapter's settings.
-
-    Raises:
-        ModelError: broken settings, or a rank that is no number.
-    """
-    ranks: list[Any] = _values(_settings(folder), "r", "rank_pattern")
-    for rank in ranks:
-        if not isinstance(rank, int):
-            raise ModelError(f"{folder / SETTINGS}: a rank is {rank!r}: expected a whole number")
-    return int(max(ranks))
-
-
 def _values(settings: Mapping[str, Any], name: str, pattern: str) -> list[Any]:
     """Return a setting and its values for single modules; PEFT's default is 8 for rank and alpha."""
     more = settings.get(pattern) or {}
@@ -199,8 +186,12 @@ def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
     for alpha in _values(settings, "lora_alpha", "alpha_pattern"):
         if not isinstance(alpha, int | float) or not math.isfinite(alpha):
             raise ModelError(f"{folder / SETTINGS}: lora_alpha is {alpha!r}: expected a number")
-    rank, most = adapter_rank(folder), max((n for s in shapes.values() for n in s), default=0)
-    if rank > most:
+    most = max((n for s in shapes.values() for n in s), default=0)
+    for rank in _values(settings, "r", "rank_pattern"):
+        if not isinstance(rank, int):
+            raise ModelError(f"{folder / SETTINGS}: a rank is {rank!r}: expected a whole number")
+        if rank <= most:
+            continue
         raise ModelError(
             f"{folder / SETTINGS}: rank is {rank}, and no tensor in {WEIGHTS} is larger than {most}: copy or "
             "train the adapter again"

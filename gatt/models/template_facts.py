@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
@@ -15,7 +13,7 @@ from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, name_of, render, shared_length
 from gatt.models.encoded_view import encode_prompt, encode_reply, encode_view
 from gatt.models.reasoning import REASONING, closes_reasoning, from_mark
-from gatt.models.template_variables import read_by_template, set_template_variables
+from gatt.models.template_variables import read_by_template
 
 log = logging.getLogger(__name__)
 
@@ -100,32 +98,6 @@ def usable_placement(
     return "first_user"
 
 
-def remedy(tokenizer: Tokenizer, is_wanted: Callable[[TemplateFacts], bool]) -> str:
-    """Return a setting of the template's variables for reasoning that makes it usable.
-
-    Args:
-        tokenizer: unchanged afterwards.
-        is_wanted: whether a template with these facts is usable.
-
-    Returns:
-        The setting as in a configuration, such as `chat_template_kwargs: {enable_thinking: false}`; empty
-        where no setting helps.
-    """
-    before = tokenizer.chat_template
-    switches = [name for name in sorted(read_by_template(tokenizer)) if REASONING.search(name)]
-    # False first: most variables turn reasoning on.
-    for value, name in itertools.product((False, True), switches):
-        try:
-            set_template_variables(tokenizer, {name: value})
-            if is_wanted(inspect_template(tokenizer)):
-                return f"chat_template_kwargs: {{{name}: {json.dumps(value)}}}"
-        except TemplateError:
-            continue
-        finally:
-            tokenizer.chat_template = before
-    return ""
-
-
 def learnable_facts(tokenizer: Tokenizer) -> TemplateFacts:
     """Return what the chat template allows.
 
@@ -135,13 +107,14 @@ def learnable_facts(tokenizer: Tokenizer) -> TemplateFacts:
     facts = inspect_template(tokenizer)
     if not facts.target_problem:
         return facts
-    setting = remedy(tokenizer, lambda found: not found.target_problem)
-    way_out = (
-        f"set {setting}, and the same for the engine that uses the adapter"
-        if setting
-        else "none of its variables helps: use another model, or put a chat_template.jinja into its folder "
-        "that writes a reply unchanged after its generation prompt"
-    )
+    way_out = "use another model, or put a chat_template.jinja into its folder that writes a reply unchanged "
+    way_out += "after its generation prompt"
+    if switches := [n for n in sorted(read_by_template(tokenizer)) if REASONING.search(n)]:
+        # Most such variables turn reasoning on.
+        way_out = (
+            f"try chat_template_kwargs: {{{switches[0]}: false}}, and the same for the engine that uses the "
+            f"adapter; if that does not help, {way_out}"
+        )
     raise TemplateError(
         f"{name_of(tokenizer)}: the chat template lets no reply be learned: {facts.target_problem}: "
         f"{way_out}"

@@ -110,8 +110,8 @@ def _opened(path: str, flags: int) -> int:
     return fd
 
 
-COMPRESSED: Final = (".gz", ".xz")
-"""Name endings of files that are decompressed while they are read."""
+COMPRESSED: Final = {".gz": gzip.open, ".xz": lzma.open}
+"""Name endings of files that are decompressed while they are read, and what opens them."""
 MOST_LINE_BYTES: Final = 64 * 2**20
 
 
@@ -185,7 +185,7 @@ def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMA
     """
     try:
         with open_bytes(path) as raw:
-            yield _decompressed(raw, path.suffix)
+            yield COMPRESSED[path.suffix](raw, "rb") if path.suffix in COMPRESSED else raw
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise StoreError(
             f"{path}: cut short or no {path.suffix} file ({error}): expected compressed JSONL: copy it again"
@@ -208,13 +208,3 @@ def refuse_compressed(path: Path) -> None:
         raise StoreError(
             f"{path}: the output is not compressed: expected a name without {path.suffix}"
         )
-
-
-def _decompressed(
-    raw: BufferedReader, suffix: str
-) -> BufferedReader | gzip.GzipFile | lzma.LZMAFile:
-    if suffix == ".gz":
-        return gzip.open(raw, "rb")
-    if suffix == ".xz":
-        return lzma.open(raw, "rb")
-    return raw

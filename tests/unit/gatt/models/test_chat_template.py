@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from gatt.data.dialogue import Dialogue, Message
-from gatt.data.views import prompt_of_turn, training_view
+from gatt.data.views import prompt_of_turn
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import encode, render, rendered_on
 from gatt.models.encoded_view import encode_reply, encode_view, stop_token_ids
@@ -17,10 +17,8 @@ from tests.support.models.golden_templates import (
     FAMILIES,
     GEMMA,
     GEMMA3,
-    INSTRUCTION,
     LLAMA3,
     PHI3,
-    QWEN2_5,
     QWEN3,
     SMOLLM2,
     WORDS,
@@ -37,51 +35,6 @@ def chatml(template: str):
 
 def view(num_turns: int = 3, system: str | None = "Be brief.") -> Dialogue:
     return dialogue(num_turns, system)
-
-
-class TestChatMlLiteral:
-    """The unabridged text and ids of one, two and three turns."""
-
-    TEXT = (
-        "<|im_start|>system\nBe brief.<|im_end|>\n"
-        "<|im_start|>user\nHello there<|im_end|>\n"
-        "<|im_start|>assistant\n",
-        "Hi Bob<|im_end|>\n"
-        "<|im_start|>user\nHow are you<|im_end|>\n"
-        "<|im_start|>assistant\n",
-        "Fine<|im_end|>\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n",
-    )  # fmt: skip
-
-    @pytest.mark.parametrize("num_turns", [1, 2, 3])
-    def test_text(self, num_turns) -> None:
-        found = render(SMOLLM2.tokenizer(), prompt_of_turn(view(), num_turns), True)
-        assert found == "".join(self.TEXT[:num_turns])
-
-    def test_ids(self) -> None:
-        # Ids count the words in the order given (each also with a space), from 2 on:
-        # <unk> 0, newline 1, Be 2, " Be" 3, brief. 4, …; the special tokens follow.
-        tokenizer = word_tokenizer(
-            CHATML, CHATML_SPECIALS, ["Be brief. system user assistant Hello there Hi Bob Bye"],
-            eos_token="<|im_end|>",
-        )  # fmt: skip
-        be, brief, system, user, assistant, hello, there, hi, bob, bye = range(2, 22, 2)
-        # eos is added first, then the others in order.
-        end, start = 22, 24
-        assert tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|im_start|>"]) == [end, start]
-        body = (
-            Message("user", "Hello there"), Message("assistant", "Hi Bob"), Message("user", "Bye"),
-        )  # fmt: skip
-        encoded = encode_view(tokenizer, Dialogue("d", (Message("system", "Be brief."), *body)))
-        assert encoded.input_ids == (
-            start, system, 1, be, brief + 1, end, 1,
-            start, user, 1, hello, there + 1, end, 1,
-            start, assistant, 1,
-            hi, bob + 1, end, 1,
-            start, user, 1, bye, end, 1,
-            start, assistant, 1,
-        )  # fmt: skip
-        assert encoded.prompt_lengths == (17, 30)
-        assert encoded.reply_spans == ((17, 20),)
 
 
 @pytest.mark.parametrize(
@@ -211,32 +164,15 @@ def test_trap_7_a_template_that_moves_the_system_message_has_none(template, note
     assert note in facts.note
 
 
-class TestTrap16:
-    def test_bos_stands_once(self) -> None:
-        for family in (LLAMA3, GEMMA, GEMMA3, COHERE):
-            tokenizer = family.tokenizer()
-            # What a tokenizer does that adds BOS by itself: the template has it already.
-            tokenizer.add_bos_token = True
-            plain = view(2, system=None)
-            encoded = encode_view(tokenizer, plain)
-            assert encoded.input_ids.count(tokenizer.bos_token_id) == 1
-            assert encoded.input_ids[0] == tokenizer.bos_token_id
-            target = encode_reply(
-                tokenizer, plain, 1, encoded.input_ids[: encoded.prompt_lengths[0]], "Bonjour"
-            )
-            assert tokenizer.bos_token_id not in target
-
-    @pytest.mark.parametrize("family", [SMOLLM2, QWEN2_5], ids=lambda f: f.name)
-    def test_default_system_message_stands_in_front_of_first_user(self, family) -> None:
-        placed = training_view(dialogue(2), INSTRUCTION, "first_user")
-        text = render(family.tokenizer(), placed.messages, False)
-        assert text.startswith("<|im_start|>system\nYou are ")
-        assert text.count("<|im_start|>system") == 1
-        assert text.index("<|im_end|>") < text.index(INSTRUCTION)
-        in_system = render(
-            family.tokenizer(), training_view(dialogue(2), INSTRUCTION).messages, False
-        )
-        assert "You are " not in in_system
+@pytest.mark.parametrize("family", [LLAMA3, GEMMA, GEMMA3, COHERE], ids=lambda f: f.name)
+def test_trap_16_bos_stands_once(family) -> None:
+    tokenizer, plain = family.tokenizer(), view(2, system=None)
+    # What a tokenizer does that adds BOS by itself: the template has it already.
+    tokenizer.add_bos_token = True
+    ids = encode_view(tokenizer, plain).input_ids
+    assert (ids.count(tokenizer.bos_token_id), ids[0]) == (1, tokenizer.bos_token_id)
+    prompt = encode_view(tokenizer, view(1, system=None)).input_ids
+    assert tokenizer.bos_token_id not in encode_reply(tokenizer, plain, 1, prompt, "Bonjour")
 
 
 def test_a_template_that_is_missing_or_never_stops() -> None:

@@ -72,12 +72,6 @@ def test_one_dialogue_of_many_turns_is_cut_to_the_memory() -> None:
     assert len(batches[0][0].rows) == 11
 
 
-def test_a_row_that_is_larger_than_the_memory_is_a_batch_of_its_own() -> None:
-    rows = [row(0, 100), row(1, 600), row(2, 700), row(3, 40, group="other"), row(4, 900, group="")]
-    batches = planned(rows, max_cache_tokens=300)
-    assert indices(batches) == [[0], [1], [2], [3], [4]]
-
-
 def test_the_row_that_a_roll_out_goes_on_from_comes_last() -> None:
     rows = [row(0, 300), *(row(i, 300, 5, is_aside=True) for i in (1, 2, 3))]
     batches = planned(rows, max_rows=2)

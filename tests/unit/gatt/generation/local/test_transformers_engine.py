@@ -101,21 +101,6 @@ def test_a_roll_out_that_grows_equals_prompts_answered_afresh(
         assert engine.generate(requests, GREEDY) == expected
 
 
-def test_a_kept_prefix_is_not_encoded_again(tokenizer):
-    engine = TransformersEngine(make_loaded(tokenizer))
-    for turn in (3, 4):
-        request = GenerationRequest("k", conversation("Clara", turn), group="g")
-        before = replace(engine.counters)
-        engine.generate([request], GREEDY)
-        encoded = engine.counters.num_encoded_tokens - before.num_encoded_tokens
-        prompt = len(encode(tokenizer, request.messages, True))
-        assert engine.counters.num_prompt_tokens - before.num_prompt_tokens == prompt
-        if turn == 3:
-            assert encoded == prompt
-    first = encode(tokenizer, conversation("Clara", 3), True)
-    assert prompt - len(first) <= encoded <= prompt - len(first) + 1
-
-
 def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
     engine = TransformersEngine(make_loaded(tokenizer))
     engine.stop_ids = frozenset()
@@ -139,15 +124,6 @@ def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
         said += [Message("assistant", replies[1].text), Message("user", f"And then {turn}?")]
     engine.forget()
     assert not len(engine.kept)
-
-
-def test_an_adapter_never_reads_the_prefix_kept_for_another(tmp_path, tokenizer):
-    loaded = load_adapter(make_loaded(tokenizer), save_adapter(tmp_path / "a", tokenizer, 1), "a")
-    engine = make_engine(loaded)
-    requests = grid()
-    of_base, tuned = engine.generate(requests, GREEDY), engine.generate(requests, GREEDY, "a")
-    fresh = make_engine(loaded)
-    assert fresh.generate(requests, GREEDY, "a") == tuned != of_base
 
 
 @BOTH_PATHS

@@ -27,27 +27,18 @@ def test_a_prefix_comes_back_as_far_as_it_is_the_same() -> None:
     assert kept.ids(KEY) == ()
 
 
-def test_the_least_recently_used_are_dropped_and_not_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    kept = KeptPrefixes(6)
-    for number in range(5):
-        kept.put((None, f"g{number}"), prefix(number, 1, 2))
-    kept.put((None, "long"), prefix(*range(7)))
-    assert [bool(kept.ids((None, f"g{number}"))) for number in range(5)] == [False] * 5
-    assert len(kept) == 0
-    kept.put((None, "new"), prefix(7, 8))
-    assert kept.take((None, "new"), (7, 8), 2)[1] == 0
-    assert not caplog.records
-
-
 def test_a_dropped_prefix_that_comes_back_is_counted_and_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     kept = KeptPrefixes(3)
     for name in ("a", "b", "c"):
         kept.put((None, name), prefix(1, 2, 3))
+    # Dropping alone is not told, and a new one is no repetition.
+    kept.put((None, "long"), prefix(*range(7)))
+    assert len(kept) == 0
+    kept.put((None, "c"), prefix(1, 2, 3))
     with caplog.at_level(logging.WARNING):
+        assert not caplog.records
         assert kept.take((None, "a"), (1, 2, 3, 4), 2)[1] == 2
         assert kept.take((None, "b"), (1, 2, 3, 4), 4)[1] == 3
         # It was counted before.
