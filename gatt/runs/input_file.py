@@ -14,7 +14,7 @@ import lzma
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from io import BufferedReader
@@ -110,7 +110,7 @@ def _opened(path: str, flags: int) -> int:
     return fd
 
 
-COMPRESSED: Final = {".gz": gzip.open, ".xz": lzma.open}
+COMPRESSED: Final[Mapping[str, Callable[..., Any]]] = {".gz": gzip.open, ".xz": lzma.open}
 """Name endings of files that are decompressed while they are read, and what opens them."""
 MOST_LINE_BYTES: Final = 64 * 2**20
 
