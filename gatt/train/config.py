@@ -27,8 +27,6 @@ class LoraSettings:
     """Dropout on the input of the update, in [0, 1)."""
     target_modules: str | tuple[str, ...] = "all-linear"
     """Names of modules to adapt, or `all-linear` for every linear layer but the LM head."""
-    use_rslora: bool = False
-    """Scale by `lora_alpha / sqrt(r)` instead."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "at least 1", "r", "lora_alpha")

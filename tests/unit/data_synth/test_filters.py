@@ -159,8 +159,6 @@ def test_loops_and_repeats_that_models_wrote_do_not(text) -> None:
     [
         ({"repeated_share": 0}, "repeated_share is 0"),
         ({"near_duplicate": 1.1}, "near_duplicate is 1.1"),
-        ({"short_words": -1}, "short_words is -1"),
-        ({"short_repeats": 0}, "short_repeats is 0"),
     ],
 )
 def test_values_out_of_range_are_refused(settings, message) -> None:
@@ -272,8 +270,6 @@ def test_short_replies_may_come_twice_and_each_on_its_own() -> None:
 
 
 def test_the_settings_decide() -> None:
-    assert taken("Of course.", "Of course.", short_repeats=1) == [True, False]
-    assert taken("Of course.", "Of course.", short_words=0) == [True, False]
     assert taken(FIONA, FIONA, near_duplicate=None) == [True, True]
     close = FIONA.replace("skilled", "humble")
     assert taken(FIONA, close, near_duplicate=1.0) == [True, True]
