@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from datasets import load_dataset
 
 from data_synth import pipeline
 from data_synth.config import SynthConfig
@@ -146,16 +145,6 @@ def test_changed_dialogues_in_the_same_file_are_another_run(config) -> None:
     write_dialogues(Path(config.source.path or ""), num=5)
     with pytest.raises(StoreError, match=r"plan\.digest"):
         make(config)
-
-
-def test_datasets_reads_the_file_as_it_is(config, tmp_path) -> None:
-    result, _ = make(config)
-    rows = load_dataset(
-        "json", data_files=str(result.samples), split="train", cache_dir=str(tmp_path / "cache")
-    )
-    assert rows["id"] == [s.id for s in read_samples(result.samples)]
-    assert rows[0]["turns"][0]["turn"] == 1
-    assert rows[0]["instruction"]["families"] == ["hobby"]
 
 
 def test_a_run_without_any_target_is_refused_and_its_card_says_why(config) -> None:

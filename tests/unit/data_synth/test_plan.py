@@ -172,14 +172,9 @@ def test_no_dialogue_is_an_error(catalog) -> None:
         ),
         ({"values": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
         ({"families": ("hobby",), "values": ("French",)}, "no catalogue entry with families"),
-        ({"exclude": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
         (
             {"values": ("French",), "exclude": ("language.fr",)},
             r"and values \['French'\], without \['language.fr'\]: allow more of them",
-        ),
-        (
-            {"values": ("French",), "num_entries": (0.0, 1.0)},
-            "cannot combine 2 entries without a conflict from 1 candidates",
         ),
     ],
 )

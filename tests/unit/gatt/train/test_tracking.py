@@ -18,15 +18,10 @@ from gatt.generation.base import Engine
 from gatt.train.config import LoraSettings, TrackConfig
 from gatt.train.run import train
 from gatt.train.tracking import AdherenceTracker, Counts
-from tests.support.models.tiny import sample, save_tiny_model
+from tests.support.models.tiny import sample
 from tests.support.models.tracked import SHORT, tracked_config, write_suite
 
 WEIGHTS = "adapter_model.safetensors"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture

@@ -67,19 +67,6 @@ def test_differences_cover_and_equal_arms_are_rarely_told_apart() -> None:
     assert apart.rejected == 1.0
 
 
-def test_turns_that_are_pooled_are_no_more_dialogues() -> None:
-    one, five = (
-        coverage_of_differences(
-            CROSSED, Likeness(0.2, 0.2, 0.3), [(0.3, 0.3)], NUM_RUNS // 2, num_turns=num
-        )[0]
-        for num in (1, 5)
-    )
-    assert five.covered["ours"] > 0.93 - 1.5 * SLACK
-    assert five.rejected < 0.05 + 1.5 * SLACK
-    # Five replies of a case say more than one, and not as much as five cases.
-    assert one.width["ours"] / 5**0.5 < five.width["ours"] < one.width["ours"]
-
-
 def test_the_detectable_difference_is_found_in_four_of_five_runs() -> None:
     found = coverage_of_power(Design(60, 1, 60), Likeness(0.3), 0.3, NUM_RUNS // 2)
     assert 0.8 - 0.03 < found.rejected < 0.97

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gatt.comb.comb import IGNORE
-from gatt.data.dialogue import Dialogue, Message
-from gatt.data.sample import GattSample, TurnTarget
+from gatt.data.sample import TurnTarget
 from gatt.errors import DataError
 from gatt.train.data.labels import SUPERVISE, BuiltComb, BuiltSample, build_combs
 from tests.support.models.golden_templates import (
@@ -132,12 +131,6 @@ def test_a_target_that_cannot_be_encoded_is_dropped_with_its_reason(reply, messa
         raise DataError(reason)
 
 
-def eight_turns() -> GattSample:
-    turn = (Message("user", "Bye"), Message("assistant", "Fine"))
-    targets = tuple(TurnTarget(t, "Bonjour", kind="sampled") for t in range(1, 9))
-    return replace(sample(1, INSTRUCTION), dialogue=Dialogue("d-1", turn * 8), targets=targets)
-
-
 class TestLengthPolicy:
     """Trap 1, with ChatML and the instruction in the system message.
 
@@ -199,20 +192,6 @@ class TestLengthPolicy:
         built = self.build(18, num_turns=1)
         assert built.parts == ()
         assert "19 tokens with turn 1 alone, more than max_length 18" in built.dropped_targets[0]
-
-    def test_no_more_is_dropped_than_must_be(self) -> None:
-        made = eight_turns()
-        # 7 + 6 + 3 = 16 for prompt 1, 12 for each later turn, 2 for the target.
-        for dropped in range(7):
-            fits = 16 + 12 * (7 - dropped) + 2
-            built = self.build(fits, made=made)
-            assert built.num_targets == 8
-            # The last turns lose 1, 2, … exchanges, each just as many as it must.
-            assert [p.targets for p in built.parts[1:]] == [
-                (turn,) for turn in range(9 - dropped, 9)
-            ]
-            assert built.num_exchanges_dropped == dropped * (dropped + 1) // 2
-            assert all(len(p.comb.trunk) <= fits - 2 for p in built.parts)
 
     def test_long_first_target_does_not_empty_the_dialogue(self) -> None:
         full = sample(3, INSTRUCTION)

@@ -173,16 +173,6 @@ def test_the_length_policy_is_counted_and_named(
     assert f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges" in caplog.text
 
 
-def test_a_long_comb_is_split_between_its_turns() -> None:
-    whole, _ = build([sample(1, 4)])
-    parts, report = build([sample(1, 4)], max_length=300, max_tokens_per_row=310)
-    assert combs_of(whole[0])[0].num_tokens > 310
-    combs = [combs_of(row)[0] for row in parts]
-    assert all(c.num_tokens <= 310 for c in combs)
-    assert [b for c in combs for b in c.branches] == list(combs_of(whole[0])[0].branches)
-    assert report.num_rows == len(combs) > 1
-
-
 @pytest.mark.parametrize(
     ("num_bad", "allowed", "is_refused"),
     [(2, 0.5, False), (3, 0.5, True), (3, 1.0, False), (1, 0.0, True)],
