@@ -86,16 +86,12 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         self._track = track
         self._record = best / TRACKED
         self._keep = keep
-        self._best: tuple[float, float] | None = None
-        self._earlier: Mapping[str, Any] | None = None
+        self._best: Mapping[str, Any] | None = None
+        """What was measured of the adapter that is kept."""
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
         """Take up the best of an interrupted run."""
-        # Which turns are measured shows with the first measurement.
-        self._earlier = from_main(
-            lambda: read_json(self._record) if self._record.is_file() else None
-        )
-        self._best = None
+        self._best = from_main(lambda: read_json(self._record) if self._record.is_file() else None)
 
     def on_step_end(self, _: TrainingArguments, state: TrainerState, *__: Any, **___: Any) -> None:
         """Measure if it is time."""
@@ -130,18 +126,17 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
             "turn": max(rates),
             "adherence": {str(turn): rate for turn, rate in rates.items()},
         }
-        earlier, self._earlier = self._earlier, None
-        if earlier and _measured_on(earlier) == _measured_on(tracked):
-            self._best = _rank(earlier["adherence"])
-        elif earlier:
+        if self._best and _measured_on(self._best) != _measured_on(tracked):
             log.warning(
                 "%s: the best adapter so far (step %d) was measured under other settings: it is not "
                 "held against those to come, and goes with the first of them",
-                self._record.parent, earlier["step"],
+                self._record.parent, self._best["step"],
             )  # fmt: skip
+            self._best = None
         rank = _rank(tracked["adherence"])
-        if rank and (self._best is None or rank > self._best):
-            self._best = rank
+        best = _rank(self._best["adherence"]) if self._best else None
+        if rank and (best is None or rank > best):
+            self._best = tracked
             self._keep(tracked)
 
     def _counts(self, part: int, num_parts: int) -> Mapping[int, Counts]:

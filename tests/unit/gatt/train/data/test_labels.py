@@ -86,32 +86,11 @@ def test_own_system_message_stays_in_front(placement) -> None:
     assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == tokens(golden[placement])
 
 
-def test_trap_3_text_behind_the_end_of_turn_is_never_trained() -> None:
-    for family in FAMILIES:
-        tokenizer = family.tokenizer()
-        comb = only(build(family, "first_user", 3, "all_turns")).comb
-        newline = tokenizer.convert_tokens_to_ids("\n")
-        labels = [*comb.trunk_labels, *(i for b in comb.branches for i in b.labels[-2:])]
-        # Replies hold no newline of their own; qwen3's stand in front of the text.
-        assert newline not in labels, family.name
-        assert tokenizer.convert_tokens_to_ids("<|endoftext|>") not in labels
-
-
 def test_trap_3_pad_that_equals_the_end_of_turn_changes_no_label() -> None:
     tokenizer = SMOLLM2.tokenizer()
     tokenizer.pad_token = "<|im_end|>"
     built = build_combs(tokenizer, sample(2, INSTRUCTION))
     assert only(built).comb == only(build(SMOLLM2, "system", 2, "last_turn")).comb
-
-
-def test_a_turn_without_target_has_no_branch() -> None:
-    full = sample(3, INSTRUCTION)
-    gap = TurnTarget(2, None, "rejected", attempts=4)
-    made = replace(full, targets=(full.targets[0], gap, full.targets[2]))
-    comb = only(build_combs(SMOLLM2.tokenizer(), made)).comb
-    whole = only(build(SMOLLM2, "system", 3, "last_turn")).comb
-    assert comb.trunk == whole.trunk
-    assert comb.branches == (whole.branches[0], whole.branches[2])
 
 
 @pytest.mark.parametrize(
