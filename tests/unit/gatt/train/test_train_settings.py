@@ -42,11 +42,13 @@ REASONING = CHATML.replace(
 """Its generation prompt opens reasoning unless it is told not to."""
 
 
-def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(make: Any) -> None:
+def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(
+    make: Any, tmp_path: Path
+) -> None:
     trainer = ready(make(attn_implementation="eager"))
     assert trainer.model.config._attn_implementation == "eager"
     assert trainer.train().global_step == 2
-    other = ready(make(attn_implementation="sdpa"))
+    other = ready(make(attn_implementation="sdpa", output_dir=tmp_path / "packed"))
     assert other.model.config._attn_implementation == "gatt_comb"
 
 
