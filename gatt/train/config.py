@@ -23,6 +23,8 @@ class LoraSettings:
     """Rank of the update, at least 1."""
     lora_alpha: int = 32
     """The update is scaled by `lora_alpha / r`."""
+    use_rslora: bool = False
+    """Scale by `lora_alpha / sqrt(r)` instead."""
     lora_dropout: float = 0.0
     """Dropout on the input of the update, in [0, 1)."""
     target_modules: str | tuple[str, ...] = "all-linear"

@@ -9,7 +9,7 @@ Who measures is made before the model is loaded, and only where `track` asks for
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -50,9 +50,9 @@ def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> Any:
     Raises:
         GattError: whatever it raises for its settings and cases.
     """
-    # By name, since nothing of `gatt` imports `eval`.
-    module = importlib.import_module("eval.rollout.during_training")
-    return module.make_evaluator(config, trained_on)
+    # An entry point, since nothing of `gatt` imports `eval`.
+    [found] = importlib.metadata.entry_points(group="gatt.train_evaluators", name="adherence")
+    return found.load()(config, trained_on)
 
 
 ADAPTER: Final = "default"
