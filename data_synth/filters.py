@@ -45,21 +45,14 @@ class QualityConfig:
     """Refuse replies that repeat a message of the dialogue word for word."""
     near_duplicate: float | None = 0.8
     """Refuse a reply that overlaps by this share (Jaccard index of character n-grams, without what
-    the instruction itself prescribes) with another target of its sample; null refuses none."""
-    short_words: int = 4
-    """A reply of at most so many words ("Of course.") may occur `short_repeats` times in a sample."""
-    short_repeats: int = 2
-    """How often the same short reply may be a target of one sample."""
+    the instruction itself prescribes) with another target of its sample; null refuses none. A reply of
+    at most four words ("Of course.") may occur twice."""
 
     def __post_init__(self) -> None:
         for name in ("repeated_share", "near_duplicate"):
             value = getattr(self, name)
             if value is not None and not 0 < value <= 1:
                 raise ConfigError(f"{name} is {value}: expected a share in (0, 1], or null")
-        if self.short_words < 0:
-            raise ConfigError(f"short_words is {self.short_words}: expected 0 or more")
-        if self.short_repeats < 1:
-            raise ConfigError(f"short_repeats is {self.short_repeats}: expected at least 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +201,9 @@ def refuse(draw: Draw, quality: QualityConfig) -> str | None:
     return next((reason for reason, refuses in FILTERS.items() if refuses(draw, quality)), None)
 
 
+SHORT_WORDS = 4
+SHORT_REPEATS = 2
+"""A reply of at most so many words ("Of course.") may occur so often in a sample."""
 GRAM_CHARACTERS = 4
 """Characters of an n-gram: works in every script, and tolerates inflection."""
 CHARACTERS_PER_WORD = 2
@@ -227,13 +223,13 @@ class SampleTargets:
     that refusals depend on the sample alone: not on its batch, nor on other workers.
 
     Args:
-        quality: which replies count as the same, and how often short ones may occur.
+        quality: which replies count as the same.
         own_words: what the instruction wants said (utterances, beginnings): it repeats by
             design and is left out of the comparison.
     """
 
     def __init__(self, quality: QualityConfig, own_words: Sequence[str] = ()) -> None:
-        self._quality = quality
+        self._limit = quality.near_duplicate
         longest_first = sorted({w.casefold() for w in own_words}, key=lambda w: (-len(w), w))
         self._own = re.compile("|".join(map(re.escape, longest_first))) if own_words else None
         self._short: Counter[str] = Counter()
@@ -241,13 +237,13 @@ class SampleTargets:
 
     def take(self, text: str) -> bool:
         """Add a target unless it repeats one; return whether it was taken."""
-        limit = self._quality.near_duplicate
+        limit = self._limit
         if limit is None:
             return True
         plain = self._plain(text)
-        if _num_words(plain) <= self._quality.short_words:
+        if _num_words(plain) <= SHORT_WORDS:
             self._short[plain] += 1
-            return self._short[plain] <= self._quality.short_repeats
+            return self._short[plain] <= SHORT_REPEATS
         grams = character_grams(plain)
         if any(is_near(grams, other, limit) for other in self._grams):
             return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -39,82 +39,8 @@ from gatt.runs.provenance import fingerprint, provenance, versions
 from gatt.runs.store import RecordStore
 from gatt.sources import SourceReport
 
+log = logging.getLogger(__name__)
 Rows = list[dict[str, Any]]
-MadeRows = Generator[Rows, None, None]
-
-
-@dataclass(frozen=True)
-class PlannedWork:
-    """Batches of a plan, and what every sample of them carries."""
-
-    config: SynthConfig
-    plan: Plan
-    provenance: Mapping[str, Any]
-    batches: Sequence[range]
-    """Each batch as the places of its samples in the plan."""
-
-
-def make_teacher(config: SynthConfig) -> Engine:
-    """Return the configured teacher.
-
-    Raises:
-        ModelError: the model or its adapter cannot be loaded.
-    """
-    return make_engine(config.teacher.engine, _adapters(config))
-
-
-def rows_made_here(
-    work: PlannedWork, teacher: Callable[[], Engine], on_turns: Callable[[int], None]
-) -> MadeRows:
-    """Yield the rows of each batch.
-
-    Args:
-        work: the batches.
-        teacher: returns the teacher, the same one at every call.
-        on_turns: is called with the number of turns that have just been finished.
-    """
-    for batch in work.batches:
-        left = [work.plan.num_turns(batch)]
-
-        def count(num: int, left: list[int] = left) -> None:
-            left[0] -= num
-            on_turns(num)
-
-        samples = work.plan[batch.start : batch.stop]
-        yield _rows(work.config, work.provenance, teacher(), samples, count)
-        on_turns(left[0])
-
-
-def rows_made_on_cluster(
-    work: PlannedWork, engine: Callable[[], Engine] | None, on_turns: Callable[[int], None]
-) -> MadeRows:
-    """Yield the rows of each batch in the order of the plan, whichever worker of `config.ray` made them.
-
-    Args:
-        work: the batches.
-        engine: makes the teacher in each worker; it is pickled. None: the configured
-            teacher, whose weights must be the same on every machine.
-        on_turns: is called with the number of turns of each batch that arrives.
-
-    Raises:
-        ConfigError: no such cluster.
-        GenerationError: the error of a worker.
-        ModelError: the teacher cannot be read here.
-    """
-    config, batches = work.config, work.batches
-    assert config.ray is not None
-    engine_config = config.teacher.engine
-    make = engine or EngineAnywhere.of(engine_config, _adapters(config))
-    made = work_on_cluster(
-        config.ray,
-        partial(_worker, config, work.provenance, make),
-        (work.plan[batch.start : batch.stop] for batch in batches),
-        num_items=len(batches),
-        has_local_model=engine_config.server is None and engine_config.device != "cpu",
-    )
-    for batch, rows in zip(batches, made, strict=True):
-        yield rows
-        on_turns(work.plan.num_turns(batch))
 
 
 def _worker(
@@ -129,24 +55,13 @@ def _rows(
     provenance: Mapping[str, Any],
     teacher: Engine,
     batch: Sequence[PlannedSample],
-    on_targets: Callable[[int], None] | None = None,
 ) -> Rows:
-    samples = sample_batch(
-        teacher,
-        batch,
-        config.teacher,
-        seed=config.seed,
-        provenance=provenance,
-        on_targets=on_targets,
-    )
-    return [sample.as_dict() for sample in samples]
+    made = sample_batch(teacher, batch, config.teacher, seed=config.seed, provenance=provenance)
+    return [sample.as_dict() for sample in made]
 
 
 def _adapters(config: SynthConfig) -> dict[str, str]:
     return {"teacher": config.teacher.adapter} if config.teacher.adapter else {}
-
-
-log = logging.getLogger(__name__)
 
 
 def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -> SynthResult:
@@ -173,7 +88,7 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     """
     weights = "" if engine else config.teacher.engine.weights_digest()
     catalog = config.instructions.load()
-    teacher = cache(engine or partial(make_teacher, config))
+    teacher = cache(engine or partial(make_engine, config.teacher.engine, _adapters(config)))
     dialogues, report = load_source(config, teacher, weights)
     if num_removed := report.changed[SYSTEM_REMOVED]:
         log.warning(
@@ -247,20 +162,51 @@ def _append_missing(
     num_kept = num_done % size
     first = num_done - num_kept
     batches = [range(n, min(n + size, num_samples)) for n in range(first, num_samples, size)]
-    work = PlannedWork(config, plan, _provenance(config), batches)
     num_turns, num_turns_done = plan.num_turns(range(num_samples)), plan.num_turns(range(first))
-    with progress_bar("synth", num_turns, unit="turns", done=num_turns_done) as bar:
-        made = (
-            rows_made_on_cluster(work, engine, bar.advance)
-            if config.ray
-            else rows_made_here(work, teacher, bar.advance)
-        )
-        with closing(made):
-            for rows in made:
-                for row in rows[num_kept:]:
-                    store.append(row)
-                num_kept = 0
+    with (
+        progress_bar("synth", num_turns, unit="turns", done=num_turns_done) as bar,
+        closing(_made(config, plan, batches, engine, teacher)) as made,
+    ):
+        for batch, rows in zip(batches, made, strict=True):
+            for row in rows[num_kept:]:
+                store.append(row)
+            num_kept = 0
+            bar.advance(plan.num_turns(batch))
     return num_samples - num_done
+
+
+def _made(
+    config: SynthConfig,
+    plan: Plan,
+    batches: Sequence[range],
+    engine: Callable[[], Engine] | None,
+    teacher: Callable[[], Engine],
+) -> Generator[Rows, None, None]:
+    """Yield the rows of each batch in the order of the plan, made here or by the workers of `config.ray`.
+
+    In each worker `engine`, which is pickled, makes the teacher. None: the configured teacher, whose
+    weights must be the same on every machine.
+
+    Raises:
+        ConfigError: no such cluster.
+        GenerationError: the teacher gave no reply; also the error of a worker.
+        ModelError: the teacher cannot be read here.
+    """
+    made_by = _provenance(config)
+    planned = (plan[batch.start : batch.stop] for batch in batches)
+    if config.ray is None:
+        for samples in planned:
+            yield _rows(config, made_by, teacher(), samples)
+        return
+    engine_config = config.teacher.engine
+    make = engine or EngineAnywhere.of(engine_config, _adapters(config))
+    yield from work_on_cluster(
+        config.ray,
+        partial(_worker, config, made_by, make),
+        planned,
+        num_items=len(batches),
+        has_local_model=engine_config.server is None and engine_config.device != "cpu",
+    )
 
 
 def _provenance(config: SynthConfig) -> dict[str, Any]:

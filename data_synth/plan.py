@@ -9,7 +9,7 @@ import random
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -70,7 +70,7 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
     plan = Plan(dialogues, catalog, config)
     plain = _Deck(len(dialogues), f"{config.seed}/plain")
     instructed = _Deck(len(dialogues), f"{config.seed}/instructed")
-    given = [_Given() for _ in dialogues]
+    given: list[dict[str, set[bytes]]] = [{"entries": set(), "texts": set()} for _ in dialogues]
     share, num_plain = config.plain_fraction, 0
     for index in range(config.num_samples):
         if int((index + 1) * share) > int(index * share):
@@ -226,37 +226,27 @@ class _Deck:
         self._order.remove(place)
 
 
-@dataclass
-class _Given:
-    """Instructions that one dialogue has had, as short hashes, because all texts would fill the memory."""
+def _draw_new(
+    plan: Plan, rng: random.Random, given: dict[str, set[bytes]]
+) -> tuple[int, Instruction | None]:
+    """Return how often was drawn, and an instruction that is new to the dialogue, else one in new words.
 
-    entries: set[bytes] = field(default_factory=set)
-    texts: set[bytes] = field(default_factory=set)
-    has_all_entries: bool = False
-
-
-def _draw_new(plan: Plan, rng: random.Random, given: _Given) -> tuple[int, Instruction | None]:
-    """Return how often was drawn, and an instruction that is new to the dialogue, else one in new words."""
+    `given` holds short hashes of what the dialogue has had, because all texts would fill the memory.
+    """
     num_draws = 0
-    if not given.has_all_entries:
+    for what in list(given):
         for _ in range(MOST_DRAWS):
             num_draws += 1
             instruction = plan.draw(rng)
             # The same entries in another order are the same instruction.
-            entries = _short_hash("\n".join(sorted(instruction.entries)))
-            if entries not in given.entries:
-                given.entries.add(entries)
-                given.texts.add(_short_hash(instruction.text))
+            names = {"entries": "\n".join(sorted(instruction.entries)), "texts": instruction.text}
+            if _short_hash(names[what]) not in given[what]:
+                for name, had in given.items():
+                    had.add(_short_hash(names[name]))
                 return num_draws, instruction
-        given.has_all_entries = True
-        given.entries.clear()
-    for _ in range(MOST_DRAWS):
-        num_draws += 1
-        instruction = plan.draw(rng)
-        text = _short_hash(instruction.text)
-        if text not in given.texts:
-            given.texts.add(text)
-            return num_draws, instruction
+        if what == "entries":
+            # It has had all of them.
+            del given[what]
     return num_draws, None
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import StrictUndefined, Template
 
 from data_synth.config import SynthConfig
 from data_synth.filters import FILTERS_VERSION, NO_ROOM, REASONS
@@ -126,9 +127,7 @@ class SampleCounts:
     """Turns without a target, by reason."""
     refused: Counter[str] = field(default_factory=Counter)
     """Draws, by reason."""
-    by_change: Counter[tuple[str, str]] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
-    attempts: Counter[int] = field(default_factory=Counter)
 
     def add(self, sample: GattSample) -> None:
         """Count one sample."""
@@ -148,13 +147,6 @@ class SampleCounts:
                 self.no_target[target.reason or "unknown"] += 1
             else:
                 self.kinds[target.kind or "sampled"] += 1
-                self.attempts[target.attempts] += 1
-        for switch in sample.switches or ():
-            change = f"{switch.kind}, told by the {switch.place}"
-            self.by_change[change, "samples"] += 1
-            for target in sample.targets:
-                side = "before" if target.turn < switch.turn else "after"
-                self.by_change[change, side] += target.reply is not None
 
     def families(self) -> Iterator[tuple[object, ...]]:
         """Yield family, split, samples, turns, targets and the share of turns with a target."""
@@ -167,14 +159,6 @@ class SampleCounts:
         found = self.refused.keys() | self.no_target.keys()
         for reason in [*REASONS, *sorted(found - REASONS.keys())]:
             yield reason, REASONS.get(reason, ""), self.refused[reason], self.no_target[reason]
-
-    def changes(self) -> list[tuple[object, ...]]:
-        """Return kind and place of each change, its samples, and the targets before and after it."""
-        names = sorted({name for name, _ in self.by_change})
-        return [
-            (name, *(self.by_change[name, side] for side in ("samples", "before", "after")))
-            for name in names
-        ]
 
     def no_room(self, limit: int | None = None) -> str:
         """Return a sentence on the dialogues that are too long for the teacher; there must be one.
@@ -204,22 +188,14 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> Samp
             example = sample
     turns = zip(example.dialogue.user_turns, example.targets, strict=True) if example else ()
     said = [(user, t.reply or f"(no target: {t.reason})") for user, t in turns]
-    environment = Environment(
-        loader=PackageLoader("data_synth", "."),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    source = files("data_synth").joinpath("card.md.j2").read_text(encoding="utf-8")
+    text = Template(
+        source, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
-    )
-    environment.filters["one_line"] = lambda text: " ".join(text.split()).replace("|", "\\|")
-    text = environment.get_template("card.md.j2").render(
-        config=config,
-        to_yaml=to_yaml(config),
-        counts=counts,
-        report=report,
-        system_removed=SYSTEM_REMOVED,
-        example=example,
-        example_turns=said[:3],
-    )
+    ).render(
+        config=config, to_yaml=to_yaml(config), counts=counts, report=report,
+        system_removed=SYSTEM_REMOVED, example=example,
+        example_turns=[[" ".join(x.split()).replace("|", "\\|") for x in turn] for turn in said[:3]],
+    )  # fmt: skip
     atomic_write_text(samples.with_name(CARD_FILE), text)
     return counts

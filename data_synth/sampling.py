@@ -9,7 +9,7 @@ target names its kind.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -60,7 +60,6 @@ def sample_batch(
     *,
     seed: int,
     provenance: Mapping[str, Any],
-    on_targets: Callable[[int], None] | None = None,
 ) -> list[GattSample]:
     """Return the finished samples of a batch, in order.
 
@@ -68,7 +67,6 @@ def sample_batch(
     encode each dialogue once. Turns whose prompt fills the teacher's context are not
     sampled again. A draw depends on seed, sample, turn and attempt, not on the batch; a
     refusal depends on the sample alone.
-    `on_targets` is called with the number of turns that have just got their target.
 
     Raises:
         GenerationError: the engine gave no reply.
@@ -92,8 +90,6 @@ def sample_batch(
             replies = engine.generate(requests, sampling, adapter)
             for turn, generation in zip(some, replies, strict=True):
                 _judge(turn, generation, kind, config)
-            if on_targets:
-                on_targets(sum(t.reply is not None for t in some))
     if config.compose:
         for turn in turns:
             if turn.reply is None and turn.usable:

@@ -1,6 +1,6 @@
 """Adherence of a model in training: a small suite, rolled out and judged as in `gatt eval`.
 
-Training finds it by the entry point `gatt.train_evaluators`.
+`gatt.train.tracking` makes it by the name of this module.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class AdherenceEvaluator:
     def measure(
         self, engine: Engine, adapter: str, *, part: int, num_parts: int
     ) -> Mapping[int, Counts]:
-        """Return the counts by turn of one part of the cases, see `gatt.train_evaluators`."""
+        """Return the counts by turn of one part of the cases, from 0; all parts are all cases.
+
+        The engine answers with the model in training, under the name of its adapter.
+        """
         cases = self.cases[part::num_parts]
         if not cases:
             return {}

@@ -25,6 +25,11 @@ _LENGTH_DEPENDENT_ROPE = ("longrope", "dynamic")
 _PACKABLE_LAYERS = {"full_attention", SLIDING}
 
 
+def most_error(dtype: torch.dtype) -> float:
+    """Return the relative error that rounding explains."""
+    return MOST_ERROR if dtype in (torch.float32, torch.float64) else MOST_ERROR_BF16
+
+
 def why_not_packable(
     config: Any, attn_implementation: str | None = None, max_length: int = 0
 ) -> str | None:
@@ -102,8 +107,7 @@ def packing_problem(
         model.set_attn_implementation(before)
         model.train(was_training)
     error = float((packed - plain).abs().max() / plain.abs().max())
-    most = MOST_ERROR if model.dtype in (torch.float32, torch.float64) else MOST_ERROR_BF16
-    if error < most:
+    if error < most_error(model.dtype):
         return None
     return f"a trial forward pass gave logits {error:.2g} off those of plain rows, relative to the largest"
 

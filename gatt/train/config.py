@@ -23,12 +23,12 @@ class LoraSettings:
     """Rank of the update, at least 1."""
     lora_alpha: int = 32
     """The update is scaled by `lora_alpha / r`."""
+    use_rslora: bool = False
+    """Scale by `lora_alpha / sqrt(r)` instead."""
     lora_dropout: float = 0.0
     """Dropout on the input of the update, in [0, 1)."""
     target_modules: str | tuple[str, ...] = "all-linear"
     """Names of modules to adapt, or `all-linear` for every linear layer but the LM head."""
-    use_rslora: bool = False
-    """Scale by `lora_alpha / sqrt(r)` instead."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "at least 1", "r", "lora_alpha")
@@ -45,7 +45,10 @@ class LoraSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TrackConfig:
-    """Adherence turn by turn, of the model in training, every so many steps."""
+    """Adherence turn by turn, of the model in training, every so many steps.
+
+    The adapter that adhered best at the last of its turns is kept in `output_dir/best_adapter`.
+    """
 
     every_steps: int = 50
     """Optimiser steps between two measurements; the last step is always measured."""
@@ -60,10 +63,6 @@ class TrackConfig:
     history: Literal["reference", "own"] = "reference"
     """`reference`: replies within the dialogue as it stands, the judged turns alone; `own`: the model
     reads its own replies, so that all turns up to the last one are answered."""
-    keep_best: bool = True
-    """Keep the adapter that adhered best at the last of these turns, in `output_dir/best_adapter`."""
-    evaluator: str = "adherence"
-    """Who measures: a name of the entry-point group `gatt.train_evaluators`."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "at least 1", "every_steps", "num_dialogues")
@@ -183,8 +182,6 @@ class TrainConfig:
     adapter comes out the same either way."""
     disable_tqdm: bool = False
     """No progress bar."""
-    dataset_num_proc: int = 1
-    """Processes that tokenise the samples, once; the rows lie in `output_dir/rows` until the run is done."""
     resume: bool = True
     """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
 
@@ -194,7 +191,7 @@ class TrainConfig:
             *_out_of_range(
                 self, "at least 1", "max_length", "max_tokens_per_row", "per_device_train_batch_size",
                 "gradient_accumulation_steps", "logging_steps", "save_steps", "save_total_limit",
-                "dataset_num_proc", "max_turns",
+                "max_turns",
             ),
             *_out_of_range(self, "above 0", "learning_rate", "num_train_epochs", "plain_kl_coef"),
             *_out_of_range(

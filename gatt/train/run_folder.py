@@ -34,7 +34,7 @@ SCHEMA: Final = 1
 
 WITHOUT_EFFECT: Final = (
     "output_dir", "resume", "logging_steps", "save_steps", "save_total_limit", "report_to",
-    "disable_tqdm", "track", "max_lost_targets", "dataset_num_proc",
+    "disable_tqdm", "track", "max_lost_targets",
 )  # fmt: skip
 """Settings that leave the adapter as it is; a run may be gone on with under other ones."""
 

@@ -7,23 +7,19 @@ own attention computes. What differs by more than rounding is named as a problem
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
-from peft import LoraConfig, PeftModel, get_peft_model
+from peft import LoraConfig, get_peft_model
 
 from gatt.comb.attention.backend import Backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss
-from gatt.comb.model_support import MOST_ERROR, MOST_ERROR_BF16
+from gatt.comb.model_support import most_error
 from gatt.train.runtime import undisturbed
-
-log = logging.getLogger(__name__)
 
 _BRANCHES: Final = ((40, 160, 8), (90, 168, 12), (140, 180, 16), (20, 196, 10))
 """Fork, and place and number of the ids, of each branch of `_small_combs`."""
@@ -41,8 +37,6 @@ class Finding:
     """Relative difference of the loss; NaN where the back end failed."""
     gradient_error: float
     """Relative difference of the LoRA gradients, all as one vector; NaN where the back end failed."""
-    seconds: float
-    """Of this back end alone, its compilation included."""
     problem: str | None
     """Why the back end is not to be used; None where it is right."""
 
@@ -58,49 +52,28 @@ def check_attention(
     """Return one finding for each back end, in their order; the model is left as it was.
 
     Args:
-        model: a causal LM on its device, or a `PeftModel` around it; one without an adapter gets one
-            for the time of the check. `tiny_model` makes one where no model is at hand.
+        model: a `PeftModel` around a causal LM, on its device. `tiny_model` makes one where none is at hand.
         backends: None takes all that the device can run: `split`, and `flex` on CUDA.
         bf16: compute in bfloat16 by autocast, as a run with `bf16` does.
 
     Raises:
         ValueError: weights that are not all on this process (FSDP, ZeRO stage 3).
     """
-    base = model.get_base_model() if isinstance(model, PeftModel) else model
     if any(p.is_meta or hasattr(p, "ds_id") for p in model.parameters()):
         raise ValueError("the attention cannot be checked: the weights are not all on this process")
     can_run: tuple[Backend, ...] = ("split", "flex") if model.device.type == "cuda" else ("split",)
+    base = model.get_base_model()
     before = base.config._attn_implementation
     autocast = torch.autocast(model.device.type, torch.bfloat16, enabled=bf16)
     with undisturbed(model), torch.enable_grad(), autocast:
-        lora = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules="all-linear")
-        adapted = model if isinstance(model, PeftModel) else get_peft_model(model, lora)
         try:
-            return _findings(adapted, backends or can_run, torch.bfloat16 if bf16 else model.dtype)
+            return _findings(model, backends or can_run, torch.bfloat16 if bf16 else model.dtype)
         finally:
             base.set_attn_implementation(before)
-            if adapted is not model:
-                adapted.unload()
-
-
-def proven_backend(model: Any, wanted: Backend, *, bf16: bool) -> Backend:
-    """Return the back end that packed rows train with: the wanted one if it is right here, else `split`.
-
-    One line says why it is not the wanted one. `split` is left, whatever the check finds of it: torch's
-    own attention computes it on every device.
-    """
-    (finding,) = check_attention(model, (wanted,), bf16=bf16)
-    if finding.is_right:
-        return wanted
-    log.warning(
-        "the attention back end %r is not right on %s in %s (%s): using 'split'",
-        wanted, finding.device, finding.dtype, finding.problem,
-    )  # fmt: skip
-    return "split"
 
 
 def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32) -> Any:
-    """Return a random model of two layers, one of them with a sliding window, for `check_attention`."""
+    """Return a random model of two layers, one of them with a sliding window, and an adapter."""
     from transformers import Gemma3ForCausalLM, Gemma3TextConfig
 
     config = Gemma3TextConfig(
@@ -110,13 +83,14 @@ def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.fl
     )  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = Gemma3ForCausalLM(config)
-    return model.to(device, dtype).eval()
+        model = Gemma3ForCausalLM(config).to(device, dtype)
+        lora = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules="all-linear")
+        return get_peft_model(model, lora).eval()
 
 
 def _findings(model: Any, backends: Sequence[Backend], dtype: torch.dtype) -> list[Finding]:
     combs = _small_combs(model.get_input_embeddings().weight.shape[0])
-    most = MOST_ERROR if dtype in (torch.float32, torch.float64) else MOST_ERROR_BF16
+    most = most_error(dtype)
     try:
         model.get_base_model().set_attn_implementation("sdpa")
     except ValueError:
@@ -126,7 +100,6 @@ def _findings(model: Any, backends: Sequence[Backend], dtype: torch.dtype) -> li
     enable_comb_attention(model)
     findings = []
     for backend in backends:
-        start = time.monotonic()
         errors, problem = (float("nan"), float("nan")), None
         try:
             own_loss, own_gradient = _outcome(model, combs, "comb", backend)
@@ -143,7 +116,7 @@ def _findings(model: Any, backends: Sequence[Backend], dtype: torch.dtype) -> li
             Finding(
                 backend=backend, device=str(model.device), dtype=str(dtype).removeprefix("torch."),
                 loss_error=errors[0], gradient_error=errors[1],
-                seconds=time.monotonic() - start, problem=problem,
+                problem=problem,
             )
         )  # fmt: skip
     return findings

@@ -4,9 +4,7 @@ The model is asked as it is, adapter in place: no second copy of it is loaded. (
 the engine lays the weights out once more while it samples, as always; see
 `gatt.generation.local.cpu_linear`.) Training goes on as if nothing had been measured, to the bit.
 
-The evaluator is found by its name, since this package imports no evaluation. An entry point of the
-group `gatt.train_evaluators` is a function that takes the run's configuration and its training dialogues
-and returns a `TrainEvaluator`. It is called before the model is loaded, and only where `track` asks for it.
+Who measures is made before the model is loaded, and only where `track` asks for it.
 """
 
 from __future__ import annotations
@@ -17,24 +15,19 @@ import time
 from collections.abc import Callable, Mapping
 from operator import add
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from transformers.trainer_callback import TrainerCallback, TrainerState
 from transformers.training_args import TrainingArguments
 
 from gatt.data.training_marks import TrainedOn
-from gatt.errors import ConfigError
-from gatt.generation.base import Engine
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.load import LoadedModel
 from gatt.runs.input_file import read_json
-from gatt.runs.suggest import did_you_mean
 from gatt.train.adapter_card import TRACKED
 from gatt.train.config import TrackConfig, TrainConfig
 from gatt.train.runtime import current_runtime, from_everyone, from_main, undisturbed
 from gatt.train.trainer import ADHERENCE, GattTrainer
-
-GROUP: Final = "gatt.train_evaluators"
 
 
 class Counts(NamedTuple):
@@ -51,45 +44,15 @@ class Counts(NamedTuple):
         return self.num_passed / decided if decided else None
 
 
-class TrainEvaluator(Protocol):
-    """Measures how a model adheres at each of some turns."""
-
-    @property
-    def num_cases(self) -> int:
-        """Dialogues under an instruction, at least 1."""
-        ...
-
-    def measure(
-        self, engine: Engine, adapter: str, *, part: int, num_parts: int
-    ) -> Mapping[int, Counts]:
-        """Return the counts by turn of one part of the cases, from 0; all parts are all cases.
-
-        The engine answers with the model in training, under the name of its adapter.
-        """
-        ...
-
-
-def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> TrainEvaluator:
-    """Return the evaluator that `track` names, with its cases read and checked.
+def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> Any:
+    """Return the `eval.rollout.during_training.AdherenceEvaluator` of a run, its cases read and checked.
 
     Raises:
-        ConfigError: no evaluator of that name, or one that cannot be loaded.
         GattError: whatever it raises for its settings and cases.
     """
-    name = config.track.evaluator if config.track else ""
-    known = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
-    if name not in known:
-        hint = did_you_mean(name, known)
-        listed = ", ".join(sorted(known)) or "none; install this project again"
-        raise ConfigError(f"track.evaluator: no evaluator {name!r}{hint} (known: {listed})")
-    try:
-        make = known[name].load()
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(
-            f"track.evaluator: {name!r} cannot be loaded: {error}: install what is missing"
-        ) from error
-    evaluator: TrainEvaluator = make(config, trained_on)
-    return evaluator
+    # An entry point, since nothing of `gatt` imports `eval`.
+    [found] = importlib.metadata.entry_points(group="gatt.train_evaluators", name="adherence")
+    return found.load()(config, trained_on)
 
 
 ADAPTER: Final = "default"
@@ -104,15 +67,15 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
     def __init__(
         self,
         trainer: GattTrainer,
-        evaluator: TrainEvaluator,
+        evaluator: Any,
         track: TrackConfig,
         best: Path,
         keep: Callable[[Mapping[str, Any]], None],
     ) -> None:
         """Set up the callback; `trainer.add_callback` takes it.
 
-        On every process `keep` saves the adapter of this moment in the folder `best`, with what was
-        measured of it.
+        `evaluator` is that of `make_train_evaluator`. On every process `keep` saves the adapter of this
+        moment in the folder `best`, with what was measured of it.
 
         Raises:
             ConfigError: a model whose weights no process holds whole.
@@ -123,16 +86,12 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         self._track = track
         self._record = best / TRACKED
         self._keep = keep
-        self._best: tuple[float, float] | None = None
-        self._earlier: Mapping[str, Any] | None = None
+        self._best: Mapping[str, Any] | None = None
+        """What was measured of the adapter that is kept."""
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
         """Take up the best of an interrupted run."""
-        # Which turns are measured shows with the first measurement.
-        self._earlier = from_main(
-            lambda: read_json(self._record) if self._record.is_file() else None
-        )
-        self._best = None
+        self._best = from_main(lambda: read_json(self._record) if self._record.is_file() else None)
 
     def on_step_end(self, _: TrainingArguments, state: TrainerState, *__: Any, **___: Any) -> None:
         """Measure if it is time."""
@@ -167,18 +126,17 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
             "turn": max(rates),
             "adherence": {str(turn): rate for turn, rate in rates.items()},
         }
-        earlier, self._earlier = self._earlier, None
-        if earlier and _measured_on(earlier) == _measured_on(tracked):
-            self._best = _rank(earlier["adherence"])
-        elif earlier and self._track.keep_best:
+        if self._best and _measured_on(self._best) != _measured_on(tracked):
             log.warning(
                 "%s: the best adapter so far (step %d) was measured under other settings: it is not "
                 "held against those to come, and goes with the first of them",
-                self._record.parent, earlier["step"],
+                self._record.parent, self._best["step"],
             )  # fmt: skip
+            self._best = None
         rank = _rank(tracked["adherence"])
-        if self._track.keep_best and rank and (self._best is None or rank > self._best):
-            self._best = rank
+        best = _rank(self._best["adherence"]) if self._best else None
+        if rank and (best is None or rank > best):
+            self._best = tracked
             self._keep(tracked)
 
     def _counts(self, part: int, num_parts: int) -> Mapping[int, Counts]:
@@ -186,7 +144,9 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         with undisturbed(model):
             # Made anew: what an engine keeps of a model would be in training's way.
             engine = TransformersEngine(LoadedModel(model, tokenizer, "the model in training"))
-            return self._evaluator.measure(engine, ADAPTER, part=part, num_parts=num_parts)
+            found: Mapping[int, Counts]
+            found = self._evaluator.measure(engine, ADAPTER, part=part, num_parts=num_parts)
+        return found
 
 
 def _measured_on(tracked: Mapping[str, Any]) -> list[Any]:

@@ -42,7 +42,7 @@ from gatt.comb.loss import batch_loss, hidden_by_kl
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
 from gatt.train.runtime import from_everyone, undisturbed
-from gatt.train.self_check import proven_backend
+from gatt.train.self_check import check_attention
 
 LOGS = "logs"
 """Folder of TensorBoard's files below the run's own."""
@@ -173,7 +173,12 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         if adapter:
             self.refuse_spread_weights("load_in_4bit")
         if config.plain_loss == "kl":
-            self._check_kl()
+            self.refuse_spread_weights("plain_loss 'kl'")
+            if any(adapter.bias != "none" for adapter in self.model.peft_config.values()):
+                raise ConfigError(
+                    "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
+                    "expected one with bias 'none', or plain_loss 'targets'"
+                )
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, TensorBoardCallback):
                 callback.logging_dir = str(config.output_dir / LOGS)
@@ -193,16 +198,14 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             self._backend = wanted if is_asked_for else "split"
             log.info("attention: %r, unchecked, since the weights are spread", self._backend)
             return
-        found = from_everyone(lambda: proven_backend(self.model, wanted, bf16=bf16))
-        self._backend = wanted if set(found) == {wanted} else "split"
-
-    def _check_kl(self) -> None:
-        self.refuse_spread_weights("plain_loss 'kl'")
-        if any(adapter.bias != "none" for adapter in self.model.peft_config.values()):
-            raise ConfigError(
-                "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
-                "expected one with bias 'none', or plain_loss 'targets'"
-            )
+        found = from_everyone(lambda: check_attention(self.model, (wanted,), bf16=bf16)[0])
+        if wrong := next((one for one in found if not one.is_right), None):
+            # `split` is left, whatever its check finds: torch's own attention computes it everywhere.
+            self._backend = "split"
+            log.warning(
+                "the attention back end %r is not right on %s in %s (%s): using 'split'",
+                wanted, wrong.device, wrong.dtype, wrong.problem,
+            )  # fmt: skip
 
     @property
     def spreads_weights(self) -> bool:
@@ -306,9 +309,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
         The base class counts only for models whose forward takes loss arguments.
         """
-        count = torch.tensor(
-            sum(int((b["labels"] != IGNORE).sum()) for b in batch_samples), device=device
-        )
+        supervised = sum(int((b["labels"] != IGNORE).sum()) for b in batch_samples)
+        count = torch.tensor(supervised, device=device)
         if self.accelerator.num_processes > 1:
             count = self.accelerator.reduce(count, reduction="sum")
         self.num_supervised_tokens += int(count)
@@ -361,11 +363,7 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
         self.has_bar = has_bar
 
     def on_train_begin(
-        self,
-        args: TrainingArguments,  # noqa: ARG002 - the library's signature
-        state: TrainerState,
-        *_: Any,
-        **__: Any,
+        self, _: TrainingArguments, state: TrainerState, *__: Any, **___: Any
     ) -> None:
         """Open the bar; that of a resumed run begins where it left off."""
         self.current_step = state.global_step
@@ -376,12 +374,7 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
             )  # fmt: skip
 
     def on_log(
-        self,
-        args: TrainingArguments,  # noqa: ARG002 - the library's signature
-        state: TrainerState,
-        *_: Any,
-        logs: Mapping[str, float] | None = None,
-        **__: Any,
+        self, _: TrainingArguments, state: TrainerState, *__: Any, logs: Any = None, **___: Any
     ) -> None:
         """Write one line; the summary at the end of training is left to the caller."""
         parts = line_parts(logs or {})

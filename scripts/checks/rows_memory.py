@@ -58,19 +58,18 @@ def watched(peaks: list[int], stop: threading.Event) -> None:
         peaks[0] = max(peaks[0], anonymous())
 
 
-def encoded_once() -> Callable[[Any, Any], Any]:
-    """Return what makes the rows of the first sample, and gives them to all others."""
-    from gatt.train.data.rows import RowMaker
+def encoded_once() -> Callable[..., Any]:
+    """Return what encodes the first sample, and gives its tokens to all others."""
+    from gatt.train.data.rows import encode_sample
 
-    make = RowMaker.__call__
     made: list[Any] = []
 
-    def rows(maker: Any, sample: Any) -> Any:
+    def encode(*args: Any) -> Any:
         if not made:
-            made.append(make(maker, sample))
+            made.append(encode_sample(*args))
         return made[0]
 
-    return rows
+    return encode
 
 
 def measure(num: int, turns: int, *, once: bool) -> str:
@@ -78,7 +77,6 @@ def measure(num: int, turns: int, *, once: bool) -> str:
     from gatt.models.load import load_tokenizer
     from gatt.train.config import TrainConfig
     from gatt.train.data.kept_rows import rows_of_run
-    from gatt.train.data.rows import RowMaker
     from gatt.train.run_folder import identity
 
     with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +90,7 @@ def measure(num: int, turns: int, *, once: bool) -> str:
         thread = threading.Thread(target=watched, args=(peaks, stop))
         thread.start()
         began = time.monotonic()
-        with patch.object(RowMaker, "__call__", encoded_once()) if once else nullcontext():
+        with patch("gatt.train.data.rows.encode_sample", encoded_once()) if once else nullcontext():
             rows = rows_of_run(config, tokenizer, out, mark, why_not_packable=None).rows
         seconds = time.monotonic() - began
         for row in range(0, len(rows), 100):

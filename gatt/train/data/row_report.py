@@ -44,8 +44,6 @@ class RowReport:
     """Targets in the samples used, by kind (`gatt.data.sample.TargetKind`)."""
     families: Counter[str] = field(default_factory=Counter)
     """Samples used, by family of their instruction; `plain` without one."""
-    switches: Counter[str] = field(default_factory=Counter)
-    """Changes of the instruction in the samples used, by kind."""
     entries: Counter[str] = field(default_factory=Counter)
     """Samples used, by catalogue entry in force at one of their targets."""
     dropped: Counter[str] = field(default_factory=Counter)
@@ -79,17 +77,6 @@ class RowReport:
         self.num_supervised_tokens += comb.num_supervised
         self.num_kl_tokens += comb.num_supervised if comb.by_kl else 0
         self.num_positions = max(self.num_positions, comb.num_positions)
-
-    def add(self, other: RowReport) -> None:
-        """Count the samples of another report as well."""
-        for name, value in vars(other).items():
-            own = getattr(self, name)
-            if isinstance(value, Counter):
-                own.update(value)
-            elif name == "num_positions":
-                self.num_positions = max(own, value)
-            elif name != "layout":
-                setattr(self, name, own + value)
 
 
 def refuse_too_few(report: RowReport, dropped: Dropped, config: TrainConfig) -> None:

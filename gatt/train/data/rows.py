@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import replace
 from itertools import chain, islice
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,16 +14,11 @@ import pyarrow.compute as pc
 from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
-from gatt.errors import ConfigError, DataError, TemplateError, TrainingError
+from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import (
-    BuiltSample,
-    DrawnSample,
-    draw_sample,
-    encode_sample,
-)
+from gatt.train.data.labels import BuiltSample, DrawnSample, draw_sample, encode_sample
 from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
 from gatt.train.data.samples import Dropped, reason_of
 
@@ -41,11 +31,6 @@ SCHEMA: Final = pa.schema(
     }
 )
 """The columns of `gatt.comb.collator.combs_to_features`."""
-T = TypeVar("T")
-R = TypeVar("R")
-ITEMS_PER_CALL: Final = 64
-"""Items that travel to a process together."""
-_work: Callable[[Any], Any]
 COMBS_PER_BLOCK: Final = 256
 """Combs that are held in memory until they are written."""
 
@@ -112,18 +97,17 @@ def write_combs(
     facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     placement = usable_placement(config.placement, facts)
-    make = RowMaker(tokenizer, config, facts, layout, placement, printed_day())
     dropped = Dropped() if dropped is None else dropped
     report = RowReport(layout, dropped=dropped.counts)
 
     def combs() -> Iterator[Comb]:
-        for made in in_order(make, samples, config.dataset_num_proc):
-            for told, reason in made.problems:
-                dropped.add(told, reason)
-            report.add(made.report)
-            yield from made.combs
+        for whole in samples:
+            one = draw_sample(whole, config, facts, placement)
+            yield from _combs_of(one, tokenizer, config, facts, report, dropped)
 
-    store_combs(combs(), sink)
+    # Whatever the hour, all of them print one day.
+    with rendered_on(printed_day()):
+        store_combs(combs(), sink)
     report.num_samples += dropped.num_lines
     refuse_too_few(report, dropped, config)
     dropped.say()
@@ -178,62 +162,45 @@ def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
             stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
 
 
-@dataclass(frozen=True)
-class SampleRows:
-    """The rows of one sample, and what was left out of it on the way."""
-
-    combs: list[Comb]
-    problems: list[tuple[str, str]]
-    """What is wrong with the sample or a target, and its reason, as `Dropped` counts it."""
-    report: RowReport
-    """Of this sample alone."""
-
-
-@dataclass(frozen=True)
-class RowMaker:
-    """Makes the rows of one sample after the other, in whichever process."""
-
-    tokenizer: Tokenizer
-    config: TrainConfig
-    facts: TemplateFacts
-    layout: Layout
-    placement: str
-    """That the template allows, or `mixed`."""
-    day: date
-    """That the template prints, in every process."""
-
-    def __call__(self, whole: GattSample) -> SampleRows:
-        """Return the rows of a sample, as far as it can be learned."""
-        one = draw_sample(whole, self.config, self.facts, self.placement)
-        sample = one.sample
-        combs: list[Comb] = []
-        told: list[str] = []
-        report = RowReport(
-            self.layout, num_samples=1, num_wanted=sample.num_targets, num_moved=int(one.is_moved)
-        )
-        try:
-            with rendered_on(self.day):
-                built = encode_sample(one, self.tokenizer, self.config, self.facts)
-            told += built.dropped_targets
-            report.num_encoded = built.num_targets
-            rows, problems = rows_of(one, built, self.config, self.layout)
-            combs += (comb for comb, _ in rows)
-            told += problems
-        except (DataError, TemplateError) as error:
-            told.append(str(error))
-        for comb in combs:
-            report.add_comb(comb)
-        if report.num_supervised_tokens:
-            report.num_used = 1
-            report.num_targets = built.num_targets
-            report.num_exchanges_dropped = built.num_exchanges_dropped
-            report.num_shortened = int(built.num_exchanges_dropped > 0)
-            report.kinds.update(t.kind for t in sample.targets if t.kind is not None)
-            report.families[sample.family] += 1
-            report.switches.update(switch.kind for switch in sample.switches or ())
-            told_of = (sample.instruction_at(turn) for turn in built.targets)
-            report.entries.update({e for one in told_of if one for e in one.entries})
-        return SampleRows(combs, [reason_of(line, sample) for line in told], report)
+def _combs_of(
+    one: DrawnSample,
+    tokenizer: Tokenizer,
+    config: TrainConfig,
+    facts: TemplateFacts,
+    report: RowReport,
+    dropped: Dropped,
+) -> list[Comb]:
+    """Return the rows of a sample, as far as it can be learned; count them, and what is left out of it."""
+    sample = one.sample
+    combs: list[Comb] = []
+    told: list[str] = []
+    report.num_samples += 1
+    report.num_wanted += sample.num_targets
+    report.num_moved += one.is_moved
+    before = report.num_supervised_tokens
+    try:
+        built = encode_sample(one, tokenizer, config, facts)
+        told += built.dropped_targets
+        report.num_encoded += built.num_targets
+        rows, problems = rows_of(one, built, config, report.layout)
+        combs += (comb for comb, _ in rows)
+        told += problems
+    except (DataError, TemplateError) as error:
+        told.append(str(error))
+    for comb in combs:
+        report.add_comb(comb)
+    if report.num_supervised_tokens > before:
+        report.num_used += 1
+        report.num_targets += built.num_targets
+        report.num_exchanges_dropped += built.num_exchanges_dropped
+        report.num_shortened += built.num_exchanges_dropped > 0
+        report.kinds.update(t.kind for t in sample.targets if t.kind is not None)
+        report.families[sample.family] += 1
+        told_of = (sample.instruction_at(turn) for turn in built.targets)
+        report.entries.update({e for one in told_of if one for e in one.entries})
+    for line in told:
+        dropped.add(*reason_of(line, sample))
+    return combs
 
 
 def rows_of(
@@ -267,41 +234,3 @@ def rows_of(
             f"{one.supervise!r} could train on: expected a target at turn 2 or later"
         ]
     return rows, []
-
-
-def in_order(work: Callable[[T], R], items: Iterable[T], num_proc: int = 1) -> Iterator[R]:
-    """Yield the result of each item in the order of the items, which are read as they are needed.
-
-    Raises:
-        TrainingError: one of the processes was killed.
-    """
-    if num_proc == 1:
-        yield from map(work, items)
-        return
-    # Forked, a child would share the locks of torch's and the tokenizer's threads.
-    pool = ProcessPoolExecutor(num_proc, multiprocessing.get_context("spawn"), _take, (work,))
-    waiting: deque[Future[list[R]]] = deque()
-    rest = iter(items)
-    try:
-        while True:
-            while len(waiting) < 2 * num_proc and (some := list(islice(rest, ITEMS_PER_CALL))):
-                waiting.append(pool.submit(_results, some))
-            if not waiting:
-                return
-            yield from waiting.popleft().result()
-    except BrokenProcessPool:
-        raise TrainingError(
-            f"one of {num_proc} processes that tokenise was killed, often for memory: set a smaller "
-            "dataset_num_proc"
-        ) from None
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _take(work: Callable[[Any], Any]) -> None:
-    global _work
-    _work = work
-
-
-def _results(items: Sequence[Any]) -> list[Any]:
-    return [_work(item) for item in items]

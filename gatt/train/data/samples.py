@@ -28,26 +28,12 @@ def read_all_samples(
 
     Every run of `gatt synth` counts its samples from 0: an id that an earlier
     file has too gets the number of its file, counted from 1 ("s000000.2"), or
-    the next number that makes an id that no sample before it has. Arguments and errors are those
-    of `samples_by_file`.
-    """
-    ids: set[str] = set()
-    for file_number, sample in samples_by_file(paths, leave_out):
-        if sample.id in ids:
-            free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
-            sample = replace(sample, id=next(name for name in free if name not in ids))
-        ids.add(sample.id)
-        yield sample
-
-
-def samples_by_file(
-    paths: Sequence[Path], leave_out: LeaveOut | None = None
-) -> Iterator[tuple[int, GattSample]]:
-    """Yield the samples of all files under their own ids, each with the number of its file, from 1.
+    the next number that makes an id that no sample before it has.
 
     Raises:
         DataError: broken samples, two with one id in a file, or one sample in two files.
     """
+    ids: set[str] = set()
     by_content: dict[bytes, str] = {}
     for file_number, path in enumerate(paths, start=1):
         of_file: dict[str, str] = {}
@@ -65,7 +51,11 @@ def samples_by_file(
                     "remove one of the two"
                 )
             of_file[sample.id] = by_content[content] = place
-            yield file_number, sample
+            if sample.id in ids:
+                free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
+                sample = replace(sample, id=next(name for name in free if name not in ids))
+            ids.add(sample.id)
+            yield sample
 
 
 class Dropped:

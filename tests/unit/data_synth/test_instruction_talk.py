@@ -65,7 +65,9 @@ def mentions(
 EXAMPLES = yaml.safe_load(
     Path(__file__).with_name("instruction_talk.yaml").read_text(encoding="utf-8")
 )
-INSTRUCTIONS = {"tennis": TENNIS, "french": FRENCH, "napoleon": NAPOLEON, "sentence": SENTENCE}
+INSTRUCTIONS = {
+    "tennis": TENNIS, "french": FRENCH, "napoleon": NAPOLEON, "sentence": SENTENCE, "shop": SHOP,
+}  # fmt: skip
 
 
 def cases(group: str) -> list[tuple[str, str]]:
@@ -73,7 +75,7 @@ def cases(group: str) -> list[tuple[str, str]]:
     texts = EXAMPLES[group]
     if isinstance(texts, dict):
         return [(key, text) for key, listed in texts.items() for text in listed]
-    keys = INSTRUCTIONS if group == "life" else ["french"]
+    keys = [k for k in INSTRUCTIONS if k != "shop"] if group == "life" else ["french"]
     return [(key, text) for key in keys for text in texts]
 
 
@@ -87,46 +89,13 @@ def cases(group: str) -> list[tuple[str, str]]:
         ("not_at_once", False),
         ("sounds_like_it", False),
         ("tells_nothing", False),
+        ("given_back", True),
+        ("not_given_back", False),
     ],
 )
 def test_talk_about_the_instruction(group: str, tells: bool) -> None:
     wrong = [case for case in cases(group) if mentions(case[1], INSTRUCTIONS[case[0]]) != tells]
     assert not wrong
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Réponds uniquement en français.",
-        "Français ! Bonjour ! réponds uniquement en français",
-        "Answer only in French",
-        "speak in French",
-        "Bonjour. Speak in French!",
-    ],
-)
-def test_a_sentence_of_the_instruction_or_its_hint_given_back(text) -> None:
-    assert mentions(text)
-
-
-@pytest.mark.parametrize("text", ["Do you speak in French?", "Speak in French?", "French."])
-def test_a_question_or_a_word_of_it_is_no_echo(text) -> None:
-    assert not mentions(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Thank you for shopping with us.",
-        "Good. Your first session is free.",
-        "As Napoleon, I like tea. Thank you for shopping with us!",
-    ],
-)
-def test_what_the_instruction_wants_said_is_no_echo(text) -> None:
-    assert not mentions(text, SHOP)
-
-
-def test_the_rest_of_that_instruction_is() -> None:
-    assert mentions("Always thank the customer.", SHOP)
 
 
 def test_a_plain_dialogue_may_speak_of_instructions_but_not_repeat_the_brief() -> None:

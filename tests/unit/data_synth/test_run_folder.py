@@ -24,12 +24,6 @@ from tests.support.runs.stages import RecordingEngine, dialogue
 from tests.support.runs.synth_runs import make, synth_config, varied_reply
 
 
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
-    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
-    return synth_config(tmp_path)
-
-
 def files(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import fingerprinted
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.sample import GattSample, read_samples
 from tests.support.runs.stages import RecordingEngine
-from tests.support.runs.synth_runs import make, synth_config, without_commit
+from tests.support.runs.synth_runs import make, without_commit
 
 SWITCH = SwitchConfig(replace=0.4, cancel=0.4)
 
 
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
-    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
-    return synth_config(tmp_path, switch=SWITCH)
+def config(config: SynthConfig) -> SynthConfig:
+    return replace(config, switch=SWITCH)
 
 
 def samples(config: SynthConfig) -> list[GattSample]:
@@ -87,17 +83,6 @@ def test_a_target_that_follows_what_was_taken_back_is_refused(config) -> None:
             assert set(target.refused) == ({"leaks"} if is_late else set())
 
 
-def test_what_the_dialogue_itself_says_is_no_leak(config) -> None:
-    """All own replies speak of both hobbies: a target that does so too follows the topic."""
-    path = Path(config.source.path or "")
-    text = path.read_text(encoding="utf-8")
-    path.write_text(re.sub(r'("role": "assistant", "content": ")', r"\1Tennis, gardening: ", text))
-    assert text != path.read_text(encoding="utf-8")
-    make(config)
-    reasons = {t.reason for s in samples(config) for t in s.targets}
-    assert "leaks" not in reasons
-
-
 def test_instructions_and_dialogues_are_those_of_the_run_without_changes(config, tmp_path) -> None:
     plain = replace(config, output_dir=tmp_path / "plain", switch=None)
     make(config)
@@ -112,13 +97,3 @@ def test_instructions_and_dialogues_are_those_of_the_run_without_changes(config,
     assert not {"switch", "leaks"} & set(fingerprinted(plain))
     assert {"switch", "leaks"} <= set(fingerprinted(config))
     assert b"switches" not in rows(plain)
-
-
-def test_the_card_counts_changes_with_the_targets_on_both_sides(config) -> None:
-    make(config)
-    made = [(switch, s) for s in samples(config) for switch in s.switches or ()]
-    cancels = [(w, s) for w, s in made if w.kind == "cancel"]
-    before = sum(t.reply is not None and t.turn < w.turn for w, s in cancels for t in s.targets)
-    after = sum(t.reply is not None and t.turn >= w.turn for w, s in cancels for t in s.targets)
-    card = (config.output_dir / "README.md").read_text(encoding="utf-8")
-    assert f"| cancel, told by the user | {len(cancels)} | {before} | {after} |" in card

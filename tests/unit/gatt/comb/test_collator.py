@@ -34,17 +34,6 @@ def test_a_packed_row_by_hand() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("layout", "expected"),
-    [("comb", [[False, False, True, True, True]]), ("expanded", [[False] * 3, [True] * 3])],
-)
-def test_what_is_learned_by_kl_is_marked_where_there_is_any(layout, expected) -> None:
-    rows = [Comb((1, 2), (X, 2)), Comb((3, 4, 5), (X, 4, 5), by_kl=True)]
-    batch = GattCollator(pad_token_id=0, layout=layout)([combs_to_features([c]) for c in rows])
-    assert batch["by_kl"].tolist() == expected
-    assert "by_kl" not in GattCollator(0, layout)([combs_to_features(rows[:1])])
-
-
 def test_expanded_layout_pads_on_the_right() -> None:
     rows = [Comb((1, 2, 3), (X, X, 3)), Comb((9, 9), (X, 9))]
     batch = GattCollator(pad_token_id=9, layout="expanded")([combs_to_features([c]) for c in rows])

@@ -66,19 +66,6 @@ def test_fold_by_hand() -> None:
     )
 
 
-def test_fold_keeps_a_branch_whose_place_carries_loss_already() -> None:
-    comb = Comb((1, 2, 3), (X, X, 3), (Branch(2, (3,), (3,)),))
-    assert fold(comb) == comb
-
-
-@given(comb=combs())
-def test_all_forms_supervise_the_same_tokens(comb) -> None:
-    assert sum(row.num_supervised for row in expand(comb)) == comb.num_supervised
-    folded = fold(comb)
-    assert folded.num_supervised == comb.num_supervised
-    assert folded.num_tokens <= comb.num_tokens
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

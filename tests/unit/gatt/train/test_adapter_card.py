@@ -1,12 +1,10 @@
-"""What the card of a finished adapter says of its base model, its loss and its targets."""
+"""What the card of a finished adapter says of its loss and its targets."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
-
-import pytest
 
 from gatt.data.sample import TargetKind
 from gatt.train.adapter_card import model_card
@@ -18,27 +16,6 @@ def card(*, train_loss: float | None = None, config: Any = (), **counts: Any) ->
     made = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), **dict(config))
     result = {"num_steps": 1, "num_supervised_tokens": 2, "train_loss": train_loss}
     return model_card(made, RowReport("comb", **counts), result, {})
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ("org/name", "base_model: org/name"),
-        ("smollm2-135m-instruct", "base_model: HuggingFaceTB/SmolLM2-135M-Instruct"),
-        ("models/llama", None),
-        ("./name", None),
-        ("a/b c", None),
-    ],
-)
-def test_a_base_is_named_only_if_the_hub_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, said: str | None
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("models/llama").mkdir(parents=True)
-    head = card(config={"model": model}).split("---\n")[1]
-    assert [line for line in head.splitlines() if line.startswith("base_model")] == (
-        [said] if said else []
-    )
 
 
 def test_the_card_says_how_plain_dialogues_are_learned() -> None:

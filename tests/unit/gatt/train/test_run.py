@@ -53,7 +53,7 @@ def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
     assert record["provenance"]["versions"]["trl"]
 
 
-def test_a_finished_run_is_recognised(make: Any) -> None:
+def test_a_finished_run_is_recognised_and_another_configuration_refused(make: Any) -> None:
     first = train(make())
     weights = first.adapter / "adapter_model.safetensors"
     written = weights.stat().st_mtime_ns
@@ -61,13 +61,9 @@ def test_a_finished_run_is_recognised(make: Any) -> None:
     assert not again.is_new
     assert again.num_steps == first.num_steps
     assert weights.stat().st_mtime_ns == written
-    assert train(make(resume=False)).is_new
-
-
-def test_the_output_of_another_configuration_is_refused(make: Any) -> None:
-    train(make())
     with pytest.raises(StoreError, match=r"learning_rate 0\.0002\b.*\b0\.1\b"):
         train(make(learning_rate=0.1))
+    assert train(make(resume=False)).is_new
 
 
 def test_other_files_under_the_same_name_are_another_run(make: Any, tmp_path: Path) -> None:
@@ -91,6 +87,9 @@ def test_a_folder_of_something_else_is_refused(make: Any) -> None:
     (folder / "train.json").write_text("{", encoding="utf-8")
     with pytest.raises(StoreError, match=r"train\.json: not the record of a training run"):
         train(make())
+    other = make(output_dir=folder / "train.json")
+    with pytest.raises(StoreError, match="json: cannot write: File exists: choose another"):
+        train(other)
 
 
 def test_a_torn_checkpoint_is_removed(tmp_path: Path) -> None:
@@ -109,12 +108,6 @@ def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(TypeError):
             train(config)
     assert train(config).is_new
-
-
-def test_a_folder_that_cannot_be_made(make: Any) -> None:
-    make().output_dir.write_text("a file", encoding="utf-8")
-    with pytest.raises(StoreError, match="out: cannot write: File exists: choose another"):
-        train(make())
 
 
 def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(

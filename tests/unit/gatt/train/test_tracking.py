@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,21 +12,16 @@ from typing import Any
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from gatt.data.training_marks import TrainedOn, read_marks
+from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, GenerationError
 from gatt.generation.base import Engine
-from gatt.train.config import LoraSettings, TrackConfig, TrainConfig
+from gatt.train.config import LoraSettings, TrackConfig
 from gatt.train.run import train
-from gatt.train.tracking import GROUP, AdherenceTracker, Counts, make_train_evaluator
-from tests.support.models.tiny import sample, save_tiny_model
+from gatt.train.tracking import AdherenceTracker, Counts
+from tests.support.models.tiny import sample
 from tests.support.models.tracked import SHORT, tracked_config, write_suite
 
 WEIGHTS = "adapter_model.safetensors"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture
@@ -129,18 +123,12 @@ def test_the_best_adapter_is_that_of_its_step(
     assert train(config).best_step == 2
 
 
-def test_none_is_kept_where_none_is_wanted_and_nothing_to_decide_is_refused(
-    tmp_path: Path, model: Path, suite: Path, monkeypatch: pytest.MonkeyPatch
+def test_nothing_to_decide_is_refused_before_a_model_is_loaded(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("gatt.train.run.load_model", None)
-        (tmp_path / "open").mkdir()
-        with pytest.raises(ConfigError, match=r"track\.suite"):
-            train(tracked_config(tmp_path, model, write_suite(tmp_path / "open", [None])))
-    told(monkeypatch, 8)
-    track = TrackConfig(suite=str(suite), every_steps=9, keep_best=False, turns=(1, 3))
-    again = tracked_config(tmp_path, model, suite, track=track, resume=False)
-    assert train(again).best_adapter is None
+    monkeypatch.setattr("gatt.train.run.load_model", None)
+    with pytest.raises(ConfigError, match=r"track\.suite"):
+        train(tracked_config(tmp_path, model, write_suite(tmp_path, [None])))
 
 
 def test_an_interrupted_run_keeps_its_best_and_measures_what_is_left(
@@ -185,43 +173,6 @@ def test_a_best_that_was_measured_otherwise_is_not_held_against_the_later_ones(
         tracker.measure(4)
         assert [record["step"] for record in kept] == [4] * (not is_held)
         assert ("under other settings" in caplog.text) != is_held
-
-
-NOTHING = TrainedOn(frozenset(), frozenset())
-
-
-def config(evaluator: str) -> TrainConfig:
-    return TrainConfig(
-        samples=(Path("s.jsonl"),), output_dir=Path("out"), track=TrackConfig(evaluator=evaluator)
-    )
-
-
-def known(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    entries = [EntryPoint(name, value, GROUP) for name, value in values.items()]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("mien", "eval.run:run", "no evaluator 'mien', did you mean 'mine'.*known: mine"),
-        ("mine", "eval.not_there:make", "'mine' cannot be loaded: .*not_there"),
-        ("mine", "eval.run:not_there", "'mine' cannot be loaded: .*not_there"),
-    ],
-)
-def test_an_evaluator_that_is_not_there(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
-) -> None:
-    known(monkeypatch, mine=value)
-    with pytest.raises(ConfigError, match=rf"track\.evaluator: {message}"):
-        make_train_evaluator(config(name), NOTHING)
-
-
-def test_it_is_made_of_the_run_and_its_dialogues(monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, mine=f"{__name__}:told_of")
-    monkeypatch.setattr(EntryPoint, "load", lambda self: lambda *given: given)
-    found: Any = make_train_evaluator(config("mine"), NOTHING)
-    assert found == (config("mine"), NOTHING)
 
 
 def test_the_undecided_are_in_no_rate() -> None:

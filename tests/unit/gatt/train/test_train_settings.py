@@ -8,14 +8,12 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import torch
 import yaml
 from peft import LoraConfig, get_peft_model
-from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
-from transformers.trainer_callback import TrainerCallback
 
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
@@ -44,18 +42,14 @@ REASONING = CHATML.replace(
 """Its generation prompt opens reasoning unless it is told not to."""
 
 
-def attention_of(trainer: GattTrainer) -> str:
-    return str(trainer.model.config._attn_implementation)
-
-
-def test_eager_attention_falls_back_to_plain_rows_and_is_what_trains(make: Any) -> None:
+def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(
+    make: Any, tmp_path: Path
+) -> None:
     trainer = ready(make(attn_implementation="eager"))
-    assert attention_of(trainer) == "eager"
+    assert trainer.model.config._attn_implementation == "eager"
     assert trainer.train().global_step == 2
-
-
-def test_packed_rows_keep_their_own_attention(make: Any) -> None:
-    assert attention_of(ready(make(attn_implementation="sdpa"))) == "gatt_comb"
+    other = ready(make(attn_implementation="sdpa", output_dir=tmp_path / "packed"))
+    assert other.model.config._attn_implementation == "gatt_comb"
 
 
 def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
@@ -107,24 +101,6 @@ def test_a_cpu_with_instructions_for_bfloat16_trains_in_it(
     assert rounded.args.device.type == "cpu"
     losses = [trainer.train().training_loss for trainer in (plain, rounded)]
     assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.02)
-
-
-class Heard(TrainerCallback):  # type: ignore[misc]
-    """Stands for an integration whose package is not installed here."""
-
-    logs: ClassVar[list[Any]] = []
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        self.logs.append(dict(logs))
-
-
-def test_every_integration_hears_what_is_logged(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(INTEGRATION_TO_CALLBACK, "mlflow", Heard)
-    trainer = ready(make(report_to=("mlflow", "tensorboard")))
-    trainer.train()
-    trainer.log_beside({"eval_adherence/turn_20": 0.5, "eval_adherence/seconds": 1.0}, 1.0)
-    assert "loss" in Heard.logs[0]
-    assert Heard.logs[-1]["eval_adherence/turn_20"] == 0.5
 
 
 def test_what_costs_the_targets_is_said_before_a_model_is_loaded(

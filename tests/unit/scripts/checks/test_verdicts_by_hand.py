@@ -72,22 +72,3 @@ def test_what_is_drawn_is_blind_and_its_marks_are_set_against_the_verdicts(
         "gatt: 50.0 % of 12 decided replies pass, and about 37.5 % are kept\n"
     )
     assert repr(passed[0]["reply"]) in out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("draw", "none", "new"), "none/samples.jsonl: cannot read"),
-        (("draw", "run", "new", "--arms", "gattt"), "no reply to read of gattt: expected some of"),
-        (("count", "run", "none"), "none: No such file"),
-        (("count", "run", "other"), "not all of its 1 replies are decided ones of"),
-    ],
-)
-def test_bad_input_is_one_line(
-    words: tuple[str, ...], said: str, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (run.parent / "other").write_text('{"name": "a", "kept": true}\n', encoding="utf-8")
-    command, *names = words
-    assert said in str(
-        check(monkeypatch, command, *(run.parent / n for n in names[:2]), *names[2:])
-    )

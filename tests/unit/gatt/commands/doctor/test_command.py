@@ -38,7 +38,7 @@ def test_a_wrong_attention_is_said_and_sets_the_status(monkeypatch, capsys, erro
         return [
             self_check.Finding(
                 backend="flex", device="cpu", dtype="float32", loss_error=0.5, gradient_error=0.5,
-                seconds=0.1, problem="loss off by 0.5",
+                problem="loss off by 0.5",
             )
         ]  # fmt: skip
 

@@ -63,16 +63,6 @@ def test_rows_on_disk_are_those_in_memory(run: Run) -> None:
     assert found.trained_on.entries == frozenset(report.entries)
 
 
-@pytest.mark.processes
-def test_rows_of_several_processes_are_those_of_one(run: Run) -> None:
-    run.write([sample(i, 1 + i % 4) for i in range(150)])
-    one = run.rows()
-    run.identity["seed"] = "another, so that nothing is kept"
-    two = run.rows(dataset_num_proc=2)
-    assert columns(two.rows) == columns(one.rows)
-    assert two.report == one.report
-
-
 def test_kept_rows_are_not_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run.rows()
     monkeypatch.setattr(rows_module, "encode_sample", None)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gatt.comb.comb import IGNORE
-from gatt.data.dialogue import Dialogue, Message
-from gatt.data.sample import GattSample, TurnTarget
+from gatt.data.sample import TurnTarget
 from gatt.errors import DataError
 from gatt.train.data.labels import SUPERVISE, BuiltComb, BuiltSample, build_combs
 from tests.support.models.golden_templates import (
@@ -87,32 +86,11 @@ def test_own_system_message_stays_in_front(placement) -> None:
     assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == tokens(golden[placement])
 
 
-def test_trap_3_text_behind_the_end_of_turn_is_never_trained() -> None:
-    for family in FAMILIES:
-        tokenizer = family.tokenizer()
-        comb = only(build(family, "first_user", 3, "all_turns")).comb
-        newline = tokenizer.convert_tokens_to_ids("\n")
-        labels = [*comb.trunk_labels, *(i for b in comb.branches for i in b.labels[-2:])]
-        # Replies hold no newline of their own; qwen3's stand in front of the text.
-        assert newline not in labels, family.name
-        assert tokenizer.convert_tokens_to_ids("<|endoftext|>") not in labels
-
-
 def test_trap_3_pad_that_equals_the_end_of_turn_changes_no_label() -> None:
     tokenizer = SMOLLM2.tokenizer()
     tokenizer.pad_token = "<|im_end|>"
     built = build_combs(tokenizer, sample(2, INSTRUCTION))
     assert only(built).comb == only(build(SMOLLM2, "system", 2, "last_turn")).comb
-
-
-def test_a_turn_without_target_has_no_branch() -> None:
-    full = sample(3, INSTRUCTION)
-    gap = TurnTarget(2, None, "rejected", attempts=4)
-    made = replace(full, targets=(full.targets[0], gap, full.targets[2]))
-    comb = only(build_combs(SMOLLM2.tokenizer(), made)).comb
-    whole = only(build(SMOLLM2, "system", 3, "last_turn")).comb
-    assert comb.trunk == whole.trunk
-    assert comb.branches == (whole.branches[0], whole.branches[2])
 
 
 @pytest.mark.parametrize(
@@ -130,12 +108,6 @@ def test_a_target_that_cannot_be_encoded_is_dropped_with_its_reason(reply, messa
     (reason,) = built.dropped_targets
     with pytest.raises(DataError, match=message):
         raise DataError(reason)
-
-
-def eight_turns() -> GattSample:
-    turn = (Message("user", "Bye"), Message("assistant", "Fine"))
-    targets = tuple(TurnTarget(t, "Bonjour", kind="sampled") for t in range(1, 9))
-    return replace(sample(1, INSTRUCTION), dialogue=Dialogue("d-1", turn * 8), targets=targets)
 
 
 class TestLengthPolicy:
@@ -199,20 +171,6 @@ class TestLengthPolicy:
         built = self.build(18, num_turns=1)
         assert built.parts == ()
         assert "19 tokens with turn 1 alone, more than max_length 18" in built.dropped_targets[0]
-
-    def test_no_more_is_dropped_than_must_be(self) -> None:
-        made = eight_turns()
-        # 7 + 6 + 3 = 16 for prompt 1, 12 for each later turn, 2 for the target.
-        for dropped in range(7):
-            fits = 16 + 12 * (7 - dropped) + 2
-            built = self.build(fits, made=made)
-            assert built.num_targets == 8
-            # The last turns lose 1, 2, … exchanges, each just as many as it must.
-            assert [p.targets for p in built.parts[1:]] == [
-                (turn,) for turn in range(9 - dropped, 9)
-            ]
-            assert built.num_exchanges_dropped == dropped * (dropped + 1) // 2
-            assert all(len(p.comb.trunk) <= fits - 2 for p in built.parts)
 
     def test_long_first_target_does_not_empty_the_dialogue(self) -> None:
         full = sample(3, INSTRUCTION)

@@ -173,16 +173,6 @@ def test_the_length_policy_is_counted_and_named(
     assert f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges" in caplog.text
 
 
-def test_a_long_comb_is_split_between_its_turns() -> None:
-    whole, _ = build([sample(1, 4)])
-    parts, report = build([sample(1, 4)], max_length=300, max_tokens_per_row=310)
-    assert combs_of(whole[0])[0].num_tokens > 310
-    combs = [combs_of(row)[0] for row in parts]
-    assert all(c.num_tokens <= 310 for c in combs)
-    assert [b for c in combs for b in c.branches] == list(combs_of(whole[0])[0].branches)
-    assert report.num_rows == len(combs) > 1
-
-
 @pytest.mark.parametrize(
     ("num_bad", "allowed", "is_refused"),
     [(2, 0.5, False), (3, 0.5, True), (3, 1.0, False), (1, 0.0, True)],
@@ -251,19 +241,6 @@ def test_reasons_leave_out_where_and_how_many() -> None:
     assert reason_of("bare: do this", one) == ("sample 'Movie: The a-1': bare: do this", "bare")
 
 
-def test_rows_are_filled_with_dialogues(caplog: Any) -> None:
-    samples = [sample(i, 1 + i % 3) for i in range(6)]
-    single, _ = build(samples)
-    rows, report = build(samples, pack_rows=True, max_length=300, max_tokens_per_row=400)
-    combs = [combs_of(row) for row in rows]
-    assert not caplog.records
-    assert report.num_rows == len(rows) < 6
-    assert any(len(row) > 1 for row in combs)
-    assert all(sum(c.num_tokens for c in row) <= 400 for row in combs)
-    alone = [c for row in single for c in combs_of(row)]
-    assert sorted(c.trunk for row in combs for c in row) == sorted(c.trunk for c in alone)
-
-
 def test_sampled_history_is_one_plain_sequence() -> None:
     """The fast path: no branch, the loss on every target where it stands in the history."""
     one = sample(1, 3)
@@ -298,22 +275,6 @@ def test_plain_dialogues_by_kl_carry_loss_on_targets_and_own_replies() -> None:
     assert report.num_kl_tokens == whole.num_supervised
     assert report.num_supervised_tokens == first.num_supervised + whole.num_supervised
     assert build([told, plain])[1].num_kl_tokens == 0
-
-
-def test_by_kl_with_a_sampled_history_each_token_counts_once() -> None:
-    plain = sample(2, 3, is_plain=True)
-    rows, _ = build([plain, sample(3)], plain_loss="kl", history="sampled")
-    (by_kl,) = combs_of(rows[0])
-    (row,), _ = build([plain], history="sampled")
-    assert by_kl == replace(combs_of(row)[0], by_kl=True)
-
-
-def test_by_kl_in_rows_of_their_own_and_beside_a_control() -> None:
-    samples = [sample(1, 3), sample(2, 3, is_plain=True)]
-    rows, _ = build(samples, plain_loss="kl", layout="expanded", supervise="context_only")
-    combs = [combs_of(row)[0] for row in rows]
-    # One row of the control's own replies; the plain dialogue's three targets, and one of its replies.
-    assert sorted(c.by_kl for c in combs) == [False, True, True, True, True]
 
 
 def test_a_dialogue_that_gets_an_instruction_later_is_not_plain() -> None:
