@@ -143,14 +143,12 @@ def texts_in_force(
         switches: rising, see `check_switches`.
         num_turns: how many.
     """
-    ends = [*(switch.turn for switch in switches), num_turns + 1]
-    held = [first, *(s.instruction.text if s.instruction else None for s in switches)]
-    starts = [1, *ends]
-    return tuple(
-        text
-        for text, start, end in zip(held, starts, ends, strict=False)
-        for _ in range(start, min(end, num_turns + 1))
-    )
+    found = []
+    for turn in range(1, num_turns + 1):
+        switch = last_switch(switches, turn)
+        changed = switch.instruction.text if switch and switch.instruction else None
+        found.append(changed if switch else first)
+    return tuple(found)
 
 
 def on_turns(switches: Sequence[Switch], turns: Sequence[int]) -> tuple[Switch, ...]:

@@ -39,7 +39,7 @@ class Shown:
     kind: str
     about: str
     origin: str
-    """File or package; empty if it is shipped."""
+    """Its file; empty if it is shipped."""
     parameters: list[tuple[str, str, str, str]]
     """Name, type, default as YAML takes it (empty where a value must be given), and what it is."""
     params: dict[str, Any]
@@ -65,7 +65,7 @@ def describe(kind: str) -> Shown:
     """Return what is shown of a kind.
 
     Raises:
-        VerifierError: no such kind, or one of a package that cannot be used.
+        VerifierError: no such kind.
     """
     cls: Any = verifier_class(kind)
     texts: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Verifier kinds that do not come with this package: of other packages, and of files of the user's own.
+"""Verifier kinds that do not come with this package: of files of the user's own.
 
-A package names its kinds as entry points of the group `gatt.verifiers`. A file is named by a
-catalogue (`verifiers: [path.py]`): it is code that is run, so nothing else may name one, no sample,
-case or suite. What a file defines stays known to this process; workers elsewhere are sent its text.
+A file is named by a catalogue (`verifiers: [path.py]`): it is code that is run, so nothing else may name
+one, no sample, case or suite. What a file defines stays known to this process; workers elsewhere are sent
+its text.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -24,8 +22,6 @@ from gatt.runs.input_file import read_text
 from gatt.verifiers.base import Examples
 from gatt.verifiers.rule import Rule, one_line
 
-GROUP: Final = "gatt.verifiers"
-"""Group of entry points, each named as its kind: `rhymes = "my_package.rhymes:Rhymes"`."""
 _MOST_BYTES: Final = 2**20
 _DIGEST_CHARACTERS: Final = 12
 
@@ -90,51 +86,26 @@ def known_files() -> tuple[KindFile, ...]:
 
 
 def own_kinds() -> tuple[str, ...]:
-    """Return the kinds of packages and of the files that this process has run."""
-    return tuple(sorted({*_packages(), *_of_files}))
+    """Return the kinds of the files that this process has run."""
+    return tuple(sorted(_of_files))
 
 
 def own_class(kind: str) -> type[Rule] | None:
-    """Return the class of a kind of a file or package; None if neither has it.
-
-    Raises:
-        VerifierError: the package's class cannot be loaded or used.
-    """
-    if kind in _of_files:
-        return _of_files[kind][0]
-    point = _packages().get(kind)
-    if point is None:
-        return None
-    where = f"verifier {kind!r} of {origin(kind)}"
-    try:
-        cls = point.load()
-    except Exception as error:
-        raise VerifierError(f"{where}: cannot be loaded: {one_line(error)}") from None
-    _refuse_unusable(cls, where)
-    if cls.kind != kind:
-        raise VerifierError(f"{where}: its class has kind {cls.kind!r}: expected the same name")
-    found: type[Rule] = cls
-    return found
+    """Return the class of a kind of a file; None if no file has it."""
+    return _of_files[kind][0] if kind in _of_files else None
 
 
 def origin(kind: str) -> str:
-    """Return where a kind comes from, for messages: its file or its package; "" if it is shipped."""
-    if kind in _of_files:
-        return _of_files[kind][1].path
-    point = _packages().get(kind)
-    return "" if point is None else f"package {point.dist.name}" if point.dist else point.value
+    """Return the file that a kind comes from, for messages; "" if it is shipped."""
+    return _of_files[kind][1].path if kind in _of_files else ""
 
 
 def own_version(kind: str) -> str | None:
     """Return what a kind's verdicts depend on: its version, and the text of its file; None if shipped."""
-    cls = own_class(kind)
-    digest = f" ({_of_files[kind][1].digest})" if kind in _of_files else ""
-    return f"{cls.version}{digest}" if cls else None
-
-
-@cache
-def _packages() -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    if kind not in _of_files:
+        return None
+    cls, file = _of_files[kind]
+    return f"{cls.version} ({file.digest})"
 
 
 def _classes(file: KindFile) -> list[type[Rule]]:

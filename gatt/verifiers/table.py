@@ -53,7 +53,7 @@ VERIFIERS: dict[str, str] = {
 
 
 def all_kinds() -> tuple[str, ...]:
-    """Return the kinds that are known: shipped, of packages, and of the files run so far."""
+    """Return the kinds that are known: shipped, and of the files run so far."""
     return (*sorted(VERIFIERS), *own_kinds())
 
 
@@ -71,19 +71,19 @@ def verifier_class(kind: str) -> type[Rule]:
     """Return the class of a kind.
 
     Raises:
-        VerifierError: no such kind, the nearest known one is named; or a package has one of this name too.
+        VerifierError: no such kind, the nearest known one is named.
     """
-    own = own_class(kind)
-    if own is None and kind not in VERIFIERS:
+    if own := own_class(kind):
+        return own
+    if kind not in VERIFIERS:
         hint = did_you_mean(kind, all_kinds())
         raise VerifierError(
             f"unknown verifier kind {kind!r}{hint} (known: {', '.join(all_kinds())}; one of your own needs "
-            "its catalogue in instructions.catalog, or its package installed)"
+            "its catalogue in instructions.catalog)"
         )
-    if own and kind in VERIFIERS:
-        raise VerifierError(f"verifier {kind!r} is shipped, and a package has one: uninstall that")
-    module, _, name = VERIFIERS.get(kind, "").partition(":")
-    return own or getattr(import_module(module), name)
+    module, _, name = VERIFIERS[kind].partition(":")
+    found: type[Rule] = getattr(import_module(module), name)
+    return found
 
 
 def build(spec: VerifierSpec) -> Rule:

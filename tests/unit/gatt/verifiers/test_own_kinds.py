@@ -1,16 +1,15 @@
-"""Kinds of packages and of files of the user's own: found, judged, sent to workers, refused in one line."""
+"""Kinds of files of the user's own: found, judged, sent to workers, refused in one line."""
 
 from __future__ import annotations
 
 import json
 import pickle
 import re
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from data_synth.catalog_check import check_catalog, check_verifier
+from data_synth.catalog_check import check_catalog
 from eval import EvalConfig, evaluate
 from eval.records.suite import suite_values
 from gatt.data.catalog.choice import InstructionChoice
@@ -21,9 +20,8 @@ from gatt.generation.scripted import ScriptedEngine
 from gatt.runs.provenance import versions
 from gatt.verifiers import build, own_kinds, own_versions
 from gatt.verifiers.own_kinds import known_files, read_kind_file
-from gatt.verifiers.rule import Rule
 from gatt.verifiers.spec import VerifierSpec
-from gatt.verifiers.table import _build, all_kinds, use_kind_files
+from gatt.verifiers.table import _build, use_kind_files
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "verifiers.md"
 LAST = VerifierSpec("last_letter", {"letter": "n"})
@@ -42,7 +40,6 @@ def _no_kinds_of_others(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("data_synth.catalog_check.all_kinds", own_kinds.own_kinds)
     yield
     _build.cache_clear()
-    own_kinds._packages.cache_clear()
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,46 +193,3 @@ def test_what_a_file_raises_or_returns_is_one_line(folder: Path) -> None:
     load_catalog(folder)
     with pytest.raises(VerifierError, match="returns str"):
         status("It rains in the tin.")
-
-
-class Yes(Rule):
-    """Passes always."""
-
-    kind = "yes"
-    version = 2
-    examples = (own_kinds.Examples({}, good=("That is fine.",), bad=("That is bad.",)),)
-
-    def check(self, reply):
-        return self.judge(reply)
-
-    def judge(self, reply):
-        return self.passed("whatever")
-
-
-def test_a_package_adds_kinds_and_the_gauntlet_judges_them(monkeypatch) -> None:
-    def points(**values: str) -> None:
-        found = [EntryPoint(name, value, own_kinds.GROUP) for name, value in values.items()]
-        monkeypatch.setattr(own_kinds, "entry_points", lambda group: found)
-        own_kinds._packages.cache_clear()
-        _build.cache_clear()
-
-    monkeypatch.setattr("gatt.verifiers.logic.Yes", Yes, raising=False)
-    points(yes="gatt.verifiers.logic:Yes")
-    assert "yes" in all_kinds()
-    assert build(VerifierSpec("yes")).check("Well.").status == "pass"
-    assert own_versions([VerifierSpec("yes")]) == {"yes": "2"}
-    found = check_verifier("yes")
-    assert any("'That is bad.'" in line for line in found)
-    assert any(line.startswith("junk") for line in found)
-    for wrong in (
-        {"yes": "gatt.verifiers.logic:No"},
-        {"no": "gatt.verifiers.logic:Yes"},
-        {"yes": "a_module_that_is_missing:Yes"},
-        {"words": "gatt.verifiers.logic:Yes"},
-    ):
-        points(**wrong)
-        [kind] = wrong
-        [line] = check_verifier(kind)
-        assert repr(kind) in line
-        with pytest.raises(VerifierError, match=repr(kind)):
-            build(VerifierSpec(kind))

@@ -64,21 +64,12 @@ def test_a_replaced_instruction_shares_no_entry_and_an_added_one_no_conflict(cat
         assert switch.instruction.verifiers == (*first.verifiers, *second.verifiers)
 
 
-def test_a_replacement_has_as_many_entries_as_what_it_takes_the_place_of(catalog) -> None:
+# Two hobbies exclude each other: in their pool alone fewer go together.
+@pytest.mark.parametrize(("families", "num_entries"), [((), 2), (("hobby",), 1)])
+def test_a_replacement_has_as_many_entries_as_go_together(catalog, families, num_entries) -> None:
     two = given(catalog, "hobby.tennis", "behaviour.dental.insurance")
-    for switch in draws(drawer(catalog, replace=1.0), two, 20):
-        assert switch is not None
-        assert switch.instruction is not None
-        assert len(switch.instruction.entries) == 2
-
-
-def test_a_replacement_has_fewer_entries_where_no_more_go_together(catalog) -> None:
-    """Two hobbies exclude each other, and the pool holds nothing else."""
-    two = given(catalog, "hobby.tennis", "behaviour.dental.insurance")
-    for switch in draws(drawer(catalog, ("hobby",), replace=1.0), two, 5):
-        assert switch is not None
-        assert switch.instruction is not None
-        assert len(switch.instruction.entries) == 1
+    found = draws(drawer(catalog, families, replace=1.0), two, 20)
+    assert {len(switch.instruction.entries) for switch in found} == {num_entries}
 
 
 def test_what_cannot_be_added_leaves_its_chance_to_the_others(catalog) -> None:
@@ -152,16 +143,11 @@ def test_values_out_of_range_are_one_line(settings, message) -> None:
         SwitchConfig(**settings)
 
 
-def test_shares_that_sum_to_one_but_for_rounding_are_fine() -> None:
-    assert SwitchConfig(replace=0.7, add=0.2, cancel=0.1).total > 0.99
-
-
-@pytest.mark.parametrize(("key", "turn"), [("min_turn", 30), ("max_turn", 30)])
-def test_turns_past_all_dialogues_are_one_line(key, turn) -> None:
-    config = SwitchConfig(cancel=1.0, **{key: turn})
-    with pytest.raises(
-        DataError,
-        match=rf"switch\.{key} is 30, but the longest dialogue has 20 turns: lower it to 20",
-    ):
+@pytest.mark.parametrize("key", ["min_turn", "max_turn"])
+def test_turns_past_all_dialogues_are_one_line(key) -> None:
+    # Shares that sum to one but for rounding are fine.
+    config = SwitchConfig(replace=0.7, add=0.2, cancel=0.1, **{key: 30})
+    longest = rf"switch\.{key} is 30, but the longest dialogue has 20 turns: lower it to 20"
+    with pytest.raises(DataError, match=longest):
         config.refuse_past(20)
     config.refuse_past(30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,17 @@ def test_too_short_is_never_a_pass(reply: str) -> None:
 @pytest.mark.parametrize("reply", ["看看 example.com 吧", "看看example.com吧", "看看 a/b/c 吧"])
 def test_only_the_address_is_left_out_of_a_text_without_blanks(reply: str) -> None:
     assert plain_text(reply).split() == ["看看", "吧"]
+
+
+def test_replies_that_people_labelled_are_judged_as_they_did() -> None:
+    verdicts = []
+    for path in sorted(
+        (Path(__file__).parents[5] / "results" / "verdicts").glob("language_*.jsonl")
+    ):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            raw = json.loads(line)
+            verifier = Language(language=raw["entry"].removeprefix("language."))
+            verdicts.append((verifier.check(raw["reply"]).status, raw["label"], raw["reply"]))
+    assert len(verdicts) > 150
+    assert [one for one in verdicts if one[:2] in (("pass", "bad"), ("fail", "good"))] == []
+    assert sum(status == "undecided" for status, _, _ in verdicts) <= 0.05 * len(verdicts)
