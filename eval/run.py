@@ -36,13 +36,13 @@ from gatt.verifiers import verifier_versions
 log = logging.getLogger(__name__)
 
 NOT_DECISIVE: Final = (
-    "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
+    "output_dir", "batch_cases", "suite", "cases", "task_completion", "judge", "arms",
     "adapters", "baseline", "histories", "ray", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
-"""Settings that no reply depends on; `cases` and `event_file` count with what the files hold."""
+"""Settings that no reply depends on; `cases` counts with what the file holds."""
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
-    "event_turns", "event_kinds", "switch", "only_trained",
+    "switch", "only_trained",
 )  # fmt: skip
 """Settings that draw cases from a source; a case file needs none of them."""
 
@@ -264,5 +264,8 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
+    if not config.cases:
+        # Earlier versions had these keys: their folders go on.
+        settings |= {"event_turns": [], "event_kinds": []}
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from eval import run as run_module
-from eval.config import EvalConfig
+from eval.config import EvalConfig, finished_config
 from eval.metrics.curves import CurvePoint
 from eval.records.samples import read_samples
 from eval.report.data.selection import SCHEMA
 from eval.run import EvalResult, evaluate
 from gatt.cli import main
+from gatt.config.load import save_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.instruction import Instruction
 from gatt.data.training_marks import TrainedOn, write_marks
@@ -355,3 +356,14 @@ def test_held_out_formats_that_own_replies_have_are_shown_as_vacuous(config) -> 
     }
     assert (rates["adherence"], rates["vacuous_adherence"]) == (0.0, 1.0)
     assert "false_triggers" not in result.results
+
+
+def test_the_configuration_of_a_finished_run_may_be_of_an_earlier_version(config, tmp_path) -> None:
+    path = tmp_path / "eval.yaml"
+    save_config(config, path)
+    earlier = "suite: distract\nevent_turns: [4]\nevent_kinds: [topic_jump]\nevent_file: null\n"
+    path.write_text(path.read_text("utf-8").replace("suite: null\n", earlier), encoding="utf-8")
+    assert finished_config(path) == config
+    path.write_text("output_dir: out\nturms: [1]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"eval\.yaml: .*'turms'"):
+        finished_config(path)

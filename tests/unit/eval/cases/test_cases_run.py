@@ -13,7 +13,7 @@ from eval.run import evaluate
 from eval.scoring.judge.config import JudgeConfig
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.training_marks import write_marks
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from gatt.sources.config import SourceConfig
 from tests.support.runs.case_files import case_config, write_case_file
 from tests.support.runs.stages import RecordingEngine, write_dialogues
@@ -136,10 +136,6 @@ def test_joined_dialogues_jump_topics_at_their_seams_and_each_part_is_looked_for
         evaluate(
             long(tmp_path, arms=("base", "gatt"), adapters={"gatt": adapter}),
             lambda: pytest.fail("asked"),
-        )
-    with pytest.raises(ConfigError, match=r"event_kinds: 'topic_jmp' .*'topic_jump'"):
-        evaluate(
-            long(tmp_path, event_turns=(2,), event_kinds=("topic_jmp",)), lambda: pytest.fail("x")
         )
 
 
