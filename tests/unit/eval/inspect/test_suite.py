@@ -21,15 +21,14 @@ def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_sui
     return prepared({"suite": suite(folder, *cases), "arm": "once"} | settings)
 
 
-def said(*texts: str, finish: str = "stop", probe: str | None = "Tea.") -> list[dict[str, Any]]:
-    """Return the replies to turns from 1 on, the last with its finish, and to the probe at turn 3."""
+def said(*texts: str) -> list[dict[str, Any]]:
+    """Return the replies to turns from 1 on, and to the probe at turn 3."""
     rows = [
         {"turn": turn, "kind": "turn", "user": f"{turn}?", "text": text, "finish": "stop", "num_tokens": 3}
         for turn, text in enumerate(texts, start=1)
     ]  # fmt: skip
-    rows[-1]["finish"] = finish
-    if probe is not None and len(texts) > 2:
-        asked = {"turn": 3, "kind": "probe", "user": QUESTION, "text": probe}
+    if len(texts) > 2:
+        asked = {"turn": 3, "kind": "probe", "user": QUESTION, "text": "Tea."}
         rows.insert(2, asked | {"finish": "stop", "num_tokens": 3})
     return rows
 
@@ -41,31 +40,15 @@ def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
     assert (found["adherence"], found["survival_turn_4"]) == (0.5, 0.5)
 
 
-def test_a_probe_that_did_not_fit_is_not_the_end_of_the_context(tmp_path) -> None:
+def test_turns_that_were_never_answered_are_undecided(tmp_path) -> None:
     run = run_of(tmp_path, case("a"))
     (one,) = run.cases.values()
-    heard = said("Tea.", "Tea.", "Tea.")[:3]
-    heard[-1] |= {"text": "", "finish": "context_limit"}
-    samples = {(s.turn, s.kind): s.verdicts[0].evidence for s in judged(run, one, heard)}
-    assert samples[3, "probe"] == "the context is full: no reply"
-    assert samples[4, "turn"] == "no reply: a limit of Inspect ended the sample before"
-
-
-@pytest.mark.parametrize(
-    ("finish", "why"),
-    [
-        ("context_limit", "the context is full: no reply"),
-        ("stop", "no reply: a limit of Inspect ended the sample before"),
-    ],
-)
-def test_turns_that_were_never_answered_are_undecided(tmp_path, finish, why) -> None:
-    run = run_of(tmp_path, case("a"))
-    (one,) = run.cases.values()
-    samples = judged(run, one, said("Tea.", "" if finish != "stop" else "Tea.", finish=finish))
+    samples = judged(run, one, said("Tea.", "Tea."))
     assert [s.status for s in samples][2:] == ["undecided"] * 3
     assert [(s.turn, s.kind, s.user) for s in samples][2:] == [
         (3, "turn", "Question 3 of a?"), (3, "probe", QUESTION), (4, "turn", "Question 4 of a?"),
     ]  # fmt: skip
+    why = "no reply: a limit of Inspect ended the sample before"
     assert {s.verdicts[0].evidence for s in samples[2:]} == {why}
     assert rates_of([samples])["adherence"] == 1.0
 
