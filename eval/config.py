@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any, Final, Literal
 from eval.records.samples import History
 from eval.records.suite import suite_values
 from eval.scoring.judge.config import JudgeConfig
+from gatt.config.load import load_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.hash_split import Part
@@ -222,6 +224,16 @@ class EvalConfig:
                 f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last of turns and "
                 "probe_turns: lower it, or add later turns"
             )
+
+
+def config_of(values: Mapping[str, Any]) -> EvalConfig:
+    """Return the configuration of values by their keys, nested or dotted.
+
+    Raises:
+        ConfigError: see `load_config`.
+    """
+    overrides = [f"{key}={json.dumps(value)}" for key, value in values.items()]
+    return load_config(EvalConfig, None, overrides)
 
 
 GONE: Final = ("event_turns", "event_kinds", "event_file")

@@ -15,14 +15,13 @@ from typing import Any, Final
 
 from eval.cases.asked_turns import asked_turns
 from eval.cases.build import load_inputs
-from eval.cases.unmeasured import find_triggers, own_replies, refuse_unmeasured
-from eval.config import BASE, REMINDER, EvalConfig
+from eval.cases.unmeasured import refuse_unmeasured, triggers_of
+from eval.config import BASE, REMINDER, EvalConfig, config_of
 from eval.metrics.curves import METRICS
 from eval.metrics.outcomes import Rows, rate_of
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.scoring.verdict import RUNNER, judge
-from gatt.config.load import load_config
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.generation.base import Engine, Generation
@@ -73,12 +72,9 @@ def _prepared(settings: str) -> Prepared:
         _no_engine()
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog, _no_engine, "")
-    triggers = None
-    if any(case.instruction is None for case in inputs.cases):
-        replies = own_replies(inputs.dialogues, inputs.cases, config.turns)
-        triggers = find_triggers(config.instructions.select(catalog, ()), replies)
+    triggers = triggers_of(config, catalog, inputs)
     pool = triggers.entries if triggers else ()
-    if line := refuse_unmeasured(config, inputs.cases, triggers).line:
+    if line := refuse_unmeasured(config, inputs.cases, triggers).line():
         log.warning("%s", line)
     return Prepared(config, {case.id: case for case in inputs.cases}, pool, inputs.source)
 
@@ -93,17 +89,11 @@ def _config(arm: str, **given: Any) -> EvalConfig:
                 "log: expected a key that says what is measured, such as turns or num_dialogues"
             )
     values = {"output_dir": "inspect", "arms": [ARMS[arm]], "adapters": {}, "histories": ["own"]}
-    overrides = [
-        f"{k}={_yaml(v)}" for k, v in {**values, "task_completion": False, **given}.items()
-    ]
-    return load_config(EvalConfig, None, overrides)
-
-
-def _yaml(value: Any) -> str:
-    # Inspect reads `-T turns=1,2,4` as a list of texts.
-    if isinstance(value, list) and all(isinstance(v, str) and v.isdecimal() for v in value):
-        value = [int(v) for v in value]
-    return json.dumps(value)
+    for key, value in given.items():
+        # Inspect reads `-T turns=1,2,4` as a list of texts.
+        if isinstance(value, list) and all(isinstance(v, str) and v.isdecimal() for v in value):
+            given[key] = [int(v) for v in value]
+    return config_of({**values, "task_completion": False, **given})
 
 
 def _no_engine() -> Engine:
