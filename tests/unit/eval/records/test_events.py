@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from eval.cases.asked_turns import last_turn
 from eval.config import EvalConfig
-from eval.records.case import Case, Event, Reply
+from eval.records.case import Case, Event
 from eval.rollout.roll_out import roll_out
 from eval.rollout.rows import row_keys
-from eval.scoring.verdict import judge
-from gatt.generation.base import Generation
-from gatt.sources.config import SourceConfig
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.runs import switched
 from tests.support.runs.judged import RULE, instruction
 from tests.support.runs.stages import RecordingEngine, dialogue
 
@@ -30,20 +27,13 @@ CASE = Case("c", dialogue(1, 5), INSTRUCTION, PROBE, EVENTS)
 
 
 def config(**changes) -> EvalConfig:
-    settings = {
-        "output_dir": Path("out"),
-        "arms": ("base",),
-        "source": SourceConfig(name="jsonl", path="d.jsonl", min_turns=5, max_turns=5),
-        "turns": (1, 2, 3, 4, 5),
-        "probe_turns": (2, 4),
-        "histories": ("own",),
-    }
-    return EvalConfig(**(settings | changes))
+    return switched.config(
+        **{"arms": ("base",), "probe_turns": (2, 4), "histories": ("own",)} | changes
+    )
 
 
 def sample(turn: int, text: str, case: Case = CASE):
-    reply = Reply(case, turn, "turn", case.user_turn(turn), Generation(text, "stop", 5))
-    return judge(reply, "base", "own", ())
+    return switched.judged(case, turn, text)
 
 
 def test_the_model_reads_what_the_user_says_and_no_reminder_or_probe_follows_a_release() -> None:
