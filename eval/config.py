@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from eval.records.samples import History
 from eval.records.suite import suite_values
 from eval.scoring.judge.config import JudgeConfig
+from gatt.config.load import load_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.hash_split import Part
@@ -20,7 +22,8 @@ from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
-from gatt.runs.yaml_file import Source
+from gatt.runs.typed import ShapeError, typed
+from gatt.runs.yaml_file import Source, read_mapping
 from gatt.sources.config import SourceConfig
 
 BASE = "base"
@@ -85,13 +88,6 @@ class EvalConfig:
     """Cases per split: a dialogue and an instruction."""
     num_plain: int = 0
     """Dialogues without an instruction, for false triggers."""
-    event_turns: tuple[int, ...] = ()
-    """Turns at which the user changes the topic, quotes text with instructions in it and so on, instead of
-    the dialogue's message; needs the history `own`."""
-    event_kinds: tuple[str, ...] = ()
-    """What the user does then, see `eval/records/events.yaml`; empty takes all kinds."""
-    event_file: Path | None = None
-    """A file of your own kinds of events, instead of `eval/records/events.yaml`."""
     switch: SwitchConfig | None = None
     """Changes of the instruction in mid-dialogue; null for none."""
     turns: tuple[int, ...] = (1, 2, 4, 8, 20)
@@ -145,7 +141,7 @@ class EvalConfig:
         for name in ("turns", "histories"):
             if not getattr(self, name):
                 raise ConfigError(f"{name} is empty: expected at least one")
-        for name in ("turns", "probe_turns", "event_turns"):
+        for name in ("turns", "probe_turns"):
             values = getattr(self, name)
             if values != tuple(sorted(set(values))) or (values and values[0] < 1):
                 raise ConfigError(f"{name} is {list(values)}: expected rising turns from 1 on")
@@ -153,11 +149,6 @@ class EvalConfig:
             self._check_case_file()
         else:
             self._check_drawn()
-        if self.event_turns and self.histories != ("own",):
-            raise ConfigError(
-                f"event_turns with histories {list(self.histories)}: expected [own], because the dialogue's "
-                "replies do not answer what the user says at an event"
-            )
         if self.replies_from is not None and self.replies_from == self.output_dir:
             raise ConfigError(
                 f"replies_from is {self.replies_from}, the output_dir: expected another folder, so that "
@@ -196,7 +187,7 @@ class EvalConfig:
         return self.baseline or (BASE if BASE in self.arms else self.arms[0])
 
     def _check_case_file(self) -> None:
-        for key in ("num_turns", "event_turns", "switch", "only_trained"):
+        for key in ("num_turns", "switch", "only_trained"):
             if getattr(self, key):
                 raise ConfigError(f"cases with {key}: expected the file to say what happens")
 
@@ -216,17 +207,13 @@ class EvalConfig:
                 "only_trained with engine.server: expected a local adapter, a served one does not say what "
                 "it was trained on"
             )
-        if self.switch and self.event_turns:
-            raise ConfigError(
-                "switch with event_turns: expected one of them, an event may ask to drop what has changed"
-            )
         key = "source.min_turns" if self.num_turns is None else "num_turns"
         given = self.source.min_turns if self.num_turns is None else self.num_turns
         if given < 1:
             raise ConfigError(f"{key} is {given}: expected at least 1")
         asked = max((*self.turns, *self.probe_turns))
-        if (longest := max((asked, *self.event_turns))) > given:
-            raise ConfigError(f"turn {longest} is asked for, but {key} is {given}: raise it")
+        if asked > given:
+            raise ConfigError(f"turn {asked} is asked for, but {key} is {given}: raise it")
         if self.switch and (last := self.switch.max_turn or self.switch.min_turn) > given:
             raise ConfigError(
                 f"switch at turn {last} is past the last turn, {key} is {given}: lower it, or take "
@@ -237,6 +224,35 @@ class EvalConfig:
                 f"switch.min_turn is {self.switch.min_turn}, but turn {asked} is the last of turns and "
                 "probe_turns: lower it, or add later turns"
             )
+
+
+def config_of(values: Mapping[str, Any]) -> EvalConfig:
+    """Return the configuration of values by their keys, nested or dotted.
+
+    Raises:
+        ConfigError: see `load_config`.
+    """
+    overrides = [f"{key}={json.dumps(value)}" for key, value in values.items()]
+    return load_config(EvalConfig, None, overrides)
+
+
+GONE: Final = ("event_turns", "event_kinds", "event_file")
+"""Keys of earlier versions."""
+
+
+def finished_config(path: Path) -> EvalConfig:
+    """Return the configuration that an evaluation has written; what earlier versions knew is left out.
+
+    It is complete, so that its suite, which may be gone, is not looked for.
+
+    Raises:
+        ConfigError: the file cannot be read, or is none of `gatt eval`.
+    """
+    values = read_mapping(path).values
+    try:
+        return typed(EvalConfig, {k: v for k, v in values.items() if k not in (*GONE, "suite")})
+    except ShapeError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def reminded_every(arm: str) -> int | None:

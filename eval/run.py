@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.cases.build import Inputs, load_inputs, refuse_overlap
-from eval.cases.unmeasured import Triggers, find_triggers, own_replies, refuse_unmeasured
+from eval.cases.unmeasured import refuse_unmeasured, triggers_of
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.samples import ROLLOUTS_FILE
@@ -23,7 +23,6 @@ from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns
 from eval.rollout.workers import Piece, Rows, rows_made_here, rows_made_on_cluster
 from eval.scoring.scores import scores_for
 from gatt.config.load import config_dict, save_config
-from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine
@@ -36,13 +35,13 @@ from gatt.verifiers import verifier_versions
 log = logging.getLogger(__name__)
 
 NOT_DECISIVE: Final = (
-    "output_dir", "batch_cases", "suite", "cases", "event_file", "task_completion", "judge", "arms",
+    "output_dir", "batch_cases", "suite", "cases", "task_completion", "judge", "arms",
     "adapters", "baseline", "histories", "ray", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
-"""Settings that no reply depends on; `cases` and `event_file` count with what the files hold."""
+"""Settings that no reply depends on; `cases` counts with what the file holds."""
 OF_A_SOURCE: Final = (
     "source", "part", "num_turns", "instructions", "splits", "num_dialogues", "num_plain",
-    "event_turns", "event_kinds", "switch", "only_trained",
+    "switch", "only_trained",
 )  # fmt: skip
 """Settings that draw cases from a source; a case file needs none of them."""
 
@@ -164,10 +163,10 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
     inputs = load_inputs(config, catalog, engine, model_weights)
     is_served = config.engine.server is not None
     unknown = tuple(adapters) if is_served else refuse_overlap(adapters, inputs.parts)
-    triggers = _triggers(config, catalog, inputs)
+    triggers = triggers_of(config, catalog, inputs)
     unmeasured = refuse_unmeasured(config, inputs.cases, triggers)
     checked = Checked(triggers, unknown, unmeasured, scores_for(config.score_file, inputs.cases))
-    if line := unmeasured.line:
+    if line := unmeasured.line():
         log.warning("%s", line)
     weights = {
         name: config.engine.adapter_digest(folder) or f"served as {folder}"
@@ -243,16 +242,8 @@ def check_cases(config: EvalConfig) -> None:
     if any(case.instruction is not None for case in inputs.cases):
         # Task completion does not count then, and finding the language of every reply is slow.
         config = replace(config, task_completion=False)
-    refuse_unmeasured(config, inputs.cases, _triggers(config, catalog, inputs))
+    refuse_unmeasured(config, inputs.cases, triggers_of(config, catalog, inputs))
     scores_for(config.score_file, inputs.cases)
-
-
-def _triggers(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:
-    """Return what counts as a false trigger, None in a run without plain dialogues."""
-    if all(case.instruction is not None for case in inputs.cases):
-        return None
-    replies = own_replies(inputs.dialogues, inputs.cases, config.turns)
-    return find_triggers(config.instructions.select(catalog, ()), replies)
 
 
 def fingerprinted(config: EvalConfig) -> dict[str, Any]:
@@ -264,5 +255,8 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
     settings = config_dict(config)
     for key in (*NOT_DECISIVE, *(OF_A_SOURCE if config.cases else ())):
         del settings[key]
+    if not config.cases:
+        # Earlier versions had these keys: their folders go on.
+        settings |= {"event_turns": [], "event_kinds": []}
     settings["engine"] = config.engine.decisive()
     return settings | {"verifiers": verifier_versions()}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.cases.asked_turns import last_turn
-from eval.cases.draw import add_events, add_switches, join_dialogues, make_cases
+from eval.cases.draw import add_seams, add_switches, join_dialogues, make_cases
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.case_file import read_cases
@@ -51,7 +51,7 @@ def load_inputs(
 
     Raises:
         CatalogError: no instruction can be drawn.
-        ConfigError: a source that cannot be loaded, an unknown kind of event, or with `only_trained` an
+        ConfigError: a source that cannot be loaded, or with `only_trained` an
             adapter that does not say what it was trained on.
         DataError: no dialogue or too few, a broken case file, or one that needs another history.
     """
@@ -63,7 +63,7 @@ def load_inputs(
     joined = join_dialogues(dialogues, config.num_turns) if config.num_turns else {}
     if joined:
         dialogues = [long.dialogue for long in joined.values()]
-    cases = add_events(config, make_cases(config, catalog, dialogues, trained), joined)
+    cases = add_seams(make_cases(config, catalog, dialogues, trained), joined)
     cases = add_switches(config, catalog, cases, trained)
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]

@@ -1,6 +1,6 @@
 """Cases drawn from a catalogue and a source of dialogues, the same for every arm.
 
-Dialogues may be joined to long ones, and events or changes of the instruction added.
+Dialogues may be joined to long ones, and changes of the instruction added.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from eval.config import REMINDER, EvalConfig
-from eval.records.case import Case, Event
-from eval.records.events import EVENT_FILE, TOPIC_JUMP, read_event_kinds, with_events
+from eval.records.case import TOPIC_JUMP, Case, Event
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
@@ -22,9 +21,8 @@ from gatt.data.catalog.switch_wording import EVALUATION
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Entry, Probe, compose
 from gatt.data.switches import SWITCH_KINDS, Switch, SwitchKind, told_by_user
-from gatt.errors import CatalogError, ConfigError, DataError
+from gatt.errors import CatalogError, DataError
 from gatt.models.template_facts import inspect_template
-from gatt.runs.suggest import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,31 +158,14 @@ def only_trained(pool: Sequence[Entry], trained: Collection[str] | None) -> tupl
     return left
 
 
-def add_events(
-    config: EvalConfig, cases: Sequence[Case], joined: Mapping[str, LongDialogue]
-) -> list[Case]:
-    """Return the cases with their events: a topic jump at each seam, then those of the configuration.
-
-    Raises:
-        ConfigError: a kind that is not in the file of events.
-    """
-    found = [
+def add_seams(cases: Sequence[Case], joined: Mapping[str, LongDialogue]) -> list[Case]:
+    """Return the cases with a topic jump at each seam of a joined dialogue; plain ones stay as they are."""
+    return [
         replace(case, events=dict.fromkeys(joined[case.dialogue.id].seams, Event(TOPIC_JUMP)))
         if case.instruction and case.dialogue.id in joined
         else case
         for case in cases
     ]
-    if not config.event_turns:
-        return found
-    path = config.event_file or EVENT_FILE
-    known = read_event_kinds(path)
-    if unknown := [name for name in config.event_kinds if name not in known]:
-        raise ConfigError(
-            f"event_kinds: {unknown[0]!r} is not in {path}{did_you_mean(unknown[0], known)} (known: "
-            f"{', '.join(known)})"
-        )
-    kinds = {name: known[name] for name in config.event_kinds or known}
-    return with_events(found, kinds, config.event_turns, random.Random(f"{config.seed}/events"))
 
 
 def _draws(

@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from eval.cases.asked_turns import asked_turns
+from eval.cases.build import Inputs
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.samples import Kind
 from eval.scoring.completion import NO_ENCODER, open_reason
 from eval.scoring.judge.config import Task
 from gatt.data.catalog.ordinary_replies import ORDINARY, is_ordinary
+from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
@@ -65,11 +67,17 @@ def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
     return Triggers(entries, left_out, len(ORDINARY) + len(replies))
 
 
+def triggers_of(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:
+    """Return what counts as a false trigger, None in a run without plain dialogues."""
+    if all(case.instruction is not None for case in inputs.cases):
+        return None
+    replies = own_replies(inputs.dialogues, inputs.cases, config.turns)
+    return find_triggers(config.instructions.select(catalog, ()), replies)
+
+
 def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
-    if any(v.kind in DECIDED_LATER for v in entry.verifiers):
-        # No rule decides it, and asking a judge for each reply and entry would cost too much.
-        return True
-    if is_ordinary(entry.verifiers):
+    # Where no rule decides, asking a judge for each reply and entry would cost too much.
+    if any(v.kind in DECIDED_LATER for v in entry.verifiers) or is_ordinary(entry.verifiers):
         return True
     statuses = [overall(check_all(entry.verifiers, reply)) for reply in replies]
     return statuses.count("pass") > MOST_SHARE * len(replies)
@@ -128,27 +136,15 @@ class Unmeasured:
     """Whether nothing about instructions can be measured; in a run without instructions: nothing at all."""
 
     @property
-    def _main(self) -> tuple[Gap, ...]:
-        return tuple(gap for gap in self.gaps if gap.what in (TURNS, PROBES))
-
-    @property
     def asked(self) -> str:
         """The gaps of turns and probes, or of task completion if there are no others."""
-        return "; ".join(map(str, self._main or self.gaps)) or "no reply is judged"
+        main = [gap for gap in self.gaps if gap.what != COMPLETION]
+        return "; ".join(map(str, main or self.gaps)) or "no reply is judged"
 
-    @property
-    def line(self) -> str:
-        """All gaps in one line, empty without any."""
-        return _line(self.gaps)
-
-    @property
-    def note(self) -> str:
-        """The gaps of turns and probes in one line, for the report."""
-        return _line(self._main)
-
-
-def _line(gaps: Sequence[Gap]) -> str:
-    return f"Not measured: {'. '.join(map(str, gaps))}." if gaps else ""
+    def line(self, *, of_completion: bool = True) -> str:
+        """Return the gaps in one line, those of task completion too or not; empty without any."""
+        told = [str(gap) for gap in self.gaps if of_completion or gap.what != COMPLETION]
+        return f"Not measured: {'. '.join(told)}." if told else ""
 
 
 def find_unmeasured(
@@ -229,8 +225,6 @@ def _reasons(
 def _num_judged(config: EvalConfig, task: Task, kind: Kind, turn: int) -> int:
     """Return how many replies to a turn the judge is asked about."""
     judge = config.judge
-    if judge is None or task not in judge.tasks or kind not in judge.kinds:
-        return 0
-    if judge.turns and turn not in judge.turns:
+    if judge is None or task not in judge.tasks or not judge.asks(kind, turn):
         return 0
     return len(judge.arms or config.arms) * len(config.histories)

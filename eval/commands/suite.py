@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases.importers.imported import IMPORTERS, import_cases
+from eval.cases.importers.imported import IMPORTERS, import_cases, write_cases
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     imported.add_argument(
         "--num-turns", type=int, metavar="N",
-        help="sequor: most turns of a case (default: all); persona_drift: turns of a case (default: 8)",
+        help="persona_drift: turns of a case (default: 8)",
     )  # fmt: skip
     imported.add_argument("--seed", type=int, help="persona_drift: seed of the draw (default: 0)")
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
@@ -52,21 +53,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from eval.cases.importers.imported import write_cases
-
     if args.output.exists():
         raise StoreError(
             f"{args.output}: exists already: give a new file to --output, or move it away"
         )
-    imported = import_cases(args.benchmark, args.path, num_turns=args.num_turns, seed=args.seed)
-    write_cases(args.output, imported.cases)
-    counts = imported.count_by_kind().items()
-    lines = [
-        f"{args.output}: {len(imported.cases)} cases, {imported.num_turns} turns",
-        f"constraints: {', '.join(f'{number} {kind}' for kind, number in counts)}",
-    ]
-    lines += (f"not said: {number} {what}" for what, number in sorted(imported.left_out.items()))
-    sys.stdout.write("\n".join(lines) + "\n")
+    cases = import_cases(args.benchmark, args.path, num_turns=args.num_turns, seed=args.seed)
+    write_cases(args.output, cases)
+    num_turns, by = 0, Counter[str]()
+    for case in cases:
+        roles = [message["role"] for message in case.get("messages", ())]
+        num_turns += roles.count("user") + len(case.get("user_turns", ()))
+        by.update(constraint["by"] for constraint in case["constraints"])
+    told = ", ".join(f"{number} by {kind}" for kind, number in sorted(by.items()))
+    sys.stdout.write(f"{args.output}: {len(cases)} cases, {num_turns} turns\nconstraints: {told}\n")
     return 0
 
 

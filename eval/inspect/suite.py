@@ -13,20 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from eval.cases.asked_turns import has_probe, judged_turns
+from eval.cases.asked_turns import asked_turns
 from eval.cases.build import load_inputs
-from eval.cases.unmeasured import find_triggers, own_replies, refuse_unmeasured
-from eval.config import BASE, REMINDER, EvalConfig
+from eval.cases.unmeasured import refuse_unmeasured, triggers_of
+from eval.config import BASE, REMINDER, EvalConfig, config_of
 from eval.metrics.curves import METRICS
 from eval.metrics.outcomes import Rows, rate_of
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
-from eval.rollout.roll_out import arm_view
 from eval.scoring.verdict import RUNNER, judge
-from gatt.config.load import load_config
-from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Entry
-from gatt.data.views import prompt_of_turn
 from gatt.errors import ConfigError
 from gatt.generation.base import Engine, Generation
 from gatt.verifiers import Verdict
@@ -56,12 +52,6 @@ class Prepared:
     source: Mapping[str, object]
     """Where the dialogues come from."""
 
-    def prompt(self, case: Case, history: Sequence[Message], user: str) -> tuple[Message, ...]:
-        """Return what the model reads: the arm's view of its own history and a user message."""
-        dialogue = Dialogue(case.dialogue.id, (*history, Message("user", user)))
-        view = arm_view(case, dialogue, self.config.arms[0], self.config)
-        return prompt_of_turn(view, view.num_turns)
-
 
 def prepared(settings: Mapping[str, Any]) -> Prepared:
     """Return the suite of a task's settings; equal settings get the same object.
@@ -82,12 +72,9 @@ def _prepared(settings: str) -> Prepared:
         _no_engine()
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog, _no_engine, "")
-    triggers = None
-    if any(case.instruction is None for case in inputs.cases):
-        replies = own_replies(inputs.dialogues, inputs.cases, config.turns)
-        triggers = find_triggers(config.instructions.select(catalog, ()), replies)
+    triggers = triggers_of(config, catalog, inputs)
     pool = triggers.entries if triggers else ()
-    if line := refuse_unmeasured(config, inputs.cases, triggers).line:
+    if line := refuse_unmeasured(config, inputs.cases, triggers).line():
         log.warning("%s", line)
     return Prepared(config, {case.id: case for case in inputs.cases}, pool, inputs.source)
 
@@ -102,17 +89,11 @@ def _config(arm: str, **given: Any) -> EvalConfig:
                 "log: expected a key that says what is measured, such as turns or num_dialogues"
             )
     values = {"output_dir": "inspect", "arms": [ARMS[arm]], "adapters": {}, "histories": ["own"]}
-    overrides = [
-        f"{k}={_yaml(v)}" for k, v in {**values, "task_completion": False, **given}.items()
-    ]
-    return load_config(EvalConfig, None, overrides)
-
-
-def _yaml(value: Any) -> str:
-    # Inspect reads `-T turns=1,2,4` as a list of texts.
-    if isinstance(value, list) and all(isinstance(v, str) and v.isdecimal() for v in value):
-        value = [int(v) for v in value]
-    return json.dumps(value)
+    for key, value in given.items():
+        # Inspect reads `-T turns=1,2,4` as a list of texts.
+        if isinstance(value, list) and all(isinstance(v, str) and v.isdecimal() for v in value):
+            given[key] = [int(v) for v in value]
+    return config_of({**values, "task_completion": False, **given})
 
 
 def _no_engine() -> Engine:
@@ -126,23 +107,16 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
     """Return the samples of a case in the order of turns.
 
     A turn without a reply, because a limit ended the roll-out, is undecided: left out, it would look
-    like success. Each reply of `said` has `turn`, `kind`, `user`, `text`, `finish` and `num_tokens`.
+    like success. Each reply of `said` has `turn`, `kind`, `text`, `finish` and `num_tokens`.
     """
-    config, found = run.config, {(s["kind"], s["turn"]): s for s in said}
-    turns = [s for s in said if s["kind"] == "turn"]
-    is_full = bool(turns) and turns[-1]["finish"] == "context_limit"
-    asked = [("turn", turn) for turn in judged_turns(case, config)]
-    asked += [("probe", turn) for turn in config.probe_turns if has_probe(case, turn, config)]
+    found = {(s["kind"], s["turn"]): s for s in said}
     samples = []
-    for kind, turn in sorted(asked, key=lambda a: (a[1], a[0] == "probe")):
-        probe = case.probe_at(turn) if kind == "probe" else None
-        user = probe.question if probe else case.user_turn(turn)
-        nothing = {"user": user, "text": "", "finish": "context_limit", "num_tokens": 0}
-        reply = found.get((kind, turn), nothing)
+    for turn, kind in sorted(asked_turns(case, run.config), key=lambda a: (a[0], a[1] == "probe")):
+        reply = found.get((kind, turn), {"text": "", "finish": "context_limit", "num_tokens": 0})
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
-        whole = Reply(case, turn, kind, reply["user"], generation)  # type: ignore[arg-type]
-        sample = judge(whole, config.arms[0], "own", run.pool)
-        if (kind, turn) not in found and not is_full:
+        whole = Reply(case, turn, kind, case.user_turn(turn, kind), generation)
+        sample = judge(whole, run.config.arms[0], "own", run.pool)
+        if (kind, turn) not in found:
             why = "no reply: a limit of Inspect ended the sample before"
             sample = replace(sample, verdicts=(Verdict("undecided", why, RUNNER, 1),))
         samples.append(sample)

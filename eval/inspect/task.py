@@ -11,18 +11,18 @@ intervals are those of `gatt eval`. Needs the extra `inspect`: no other module i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from eval.cases.asked_turns import has_probe, last_turn
 from eval.inspect.suite import Prepared, judged, prepared, rates_of, share_kept
-from eval.records.case import BLANK, Case
+from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import Sample
 from eval.records.suite import shipped_suites
-from gatt.data.dialogue import Message
+from eval.rollout.roll_out import ask, own_steps
+from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import GattError
-from gatt.generation.base import FinishReason, Generation
+from gatt.generation.base import FinishReason, Generation, GenerationRequest
 from gatt.verifiers import verifier_versions
 
 try:
@@ -67,9 +67,10 @@ _KINDS: Final = {
 
 
 def _sample(run: Prepared, case: Case) -> inspect_dataset.Sample:
+    opening = Dialogue(case.dialogue.id, (Message("user", case.user_turn(1)),))
     return inspect_dataset.Sample(
         id=case.id,
-        input=_chat(run, case, (), case.user_turn(1)),
+        input=_chat(ask(case, opening, 1, "turn", run.config.arms[0], run.config)[0]),
         target=case.instruction.text if case.instruction else "",
         metadata={"dialogue": case.dialogue.id, "family": case.family, "split": case.split},
     )
@@ -139,42 +140,38 @@ def own_history(settings: dict[str, Any]) -> Solver:
     run = prepared(settings)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        case = run.cases[str(state.sample_id)]
-        history: list[Message] = []
-        said: list[dict[str, Any]] = []
+        case, arm, said = run.cases[str(state.sample_id)], run.config.arms[0], []
 
-        def keep(turn: int, kind: str, user: str, output: ModelOutput) -> Generation:
-            reply = _generation(output)
-            said.append({"turn": turn, "kind": kind, "user": user, **asdict(reply)})
+        def keep(reply: Reply) -> None:
+            whole = asdict(reply.generation)
+            said.append({"turn": reply.turn, "kind": reply.kind, "user": reply.user, **whole})
             # Stored at once: a limit of Inspect ends a sample anywhere.
             state.store.set(SAID, list(said))
-            return reply
 
-        for turn in range(1, last_turn(case, run.config) + 1):
-            probe = case.probe_at(turn)
-            if probe is not None and has_probe(case, turn, run.config):
-                question = probe.question
-                async with span(f"probe at turn {turn}"):
-                    output = await get_model().generate(_chat(run, case, history, question))
-                keep(turn, "probe", question, output)
-            user = case.user_turn(turn)
-            new = _chat(run, case, history, user)[len(state.messages) :]
-            state.messages = [*state.messages, *new]
-            state = await generate(state)
-            reply = keep(turn, "turn", user, state.output)
-            if reply.finish == "context_limit":
-                break
-            text = reply.text.strip() or BLANK
-            if text == BLANK:
-                state.messages = [*state.messages[:-1], ChatMessageAssistant(content=BLANK)]
-            history += [Message("user", user), Message("assistant", text)]
+        for replies, asked in own_steps([case], arm, run.config):
+            for silent in replies:
+                keep(silent)
+            # The probe first: no limit that the turn reaches leaves it out.
+            for request, reply in reversed(asked):
+                if request.is_aside:
+                    async with span(f"probe at {request.key}"):
+                        output = await get_model().generate(_chat(request))
+                else:
+                    new = _chat(request)[len(state.messages) :]
+                    state.messages = [*state.messages, *new]
+                    state = await generate(state)
+                    output = state.output
+                replies.append(reply(_generation(output)))
+                keep(replies[-1])
+                if not (request.is_aside or replies[-1].generation.text.strip()):
+                    state.messages = [*state.messages[:-1], ChatMessageAssistant(content=BLANK)]
         return state
 
     return solve
 
 
-def _chat(run: Prepared, case: Case, history: Sequence[Message], user: str) -> list[ChatMessage]:
-    return [_KINDS[m.role](content=m.content) for m in run.prompt(case, history, user)]
+def _chat(request: GenerationRequest) -> list[ChatMessage]:
+    return [_KINDS[m.role](content=m.content) for m in request.messages]
 
 
 def _generation(output: ModelOutput) -> Generation:

@@ -32,8 +32,7 @@ from eval.metrics.outcomes import (
     survival,
     task_completion,
 )
-from eval.records.case import Case
-from eval.records.events import TOPIC_JUMP
+from eval.records.case import TOPIC_JUMP, Case
 from eval.records.samples import Sample
 from eval.scoring.verdict import verdicts_of_turn
 from gatt.data.catalog.switch_leakage import leak_status

@@ -19,6 +19,8 @@ from gatt.verifiers import build
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
 
+TOPIC_JUMP: Final = "topic_jump"
+"""The kind of a turn at which one of several joined dialogues ends and the next begins."""
 BLANK: Final = "…"
 """Stands in place of a missing reply: messages must not be empty."""
 
@@ -54,7 +56,7 @@ class Event:
     """What the user does at a turn besides talking, and what should happen then."""
 
     kind: Text
-    """Such as `topic_jump`; see `eval/records/events.yaml`."""
+    """Such as `topic_jump`."""
     text: Text | None = None
     """What the user says instead of the dialogue's message; None: the message stays."""
     expect: Expected | None = None

@@ -22,7 +22,7 @@ FOR_THE_USER: Final = (
     "baseline", "only_trained", "replies_from", "score_file", "unmeasured",
 )  # fmt: skip
 """Keys that no suite may set: which model is measured, and where and how it runs."""
-PATHS: Final = (("cases", ""), ("event_file", ""), ("source", "path"), ("instructions", "catalog"))
+PATHS: Final = (("cases", ""), ("source", "path"), ("instructions", "catalog"))
 """Keys whose values are paths, and the key inside; lists of paths among them."""
 
 

@@ -135,7 +135,7 @@ def close(
         "limits": limits(rows),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
-            *filter(None, [checked.unmeasured.note]),
+            *filter(None, [checked.unmeasured.line(of_completion=False)]),
             *note_of_entries(inputs.source),
             *notes_of_repetition(points),
             *note_of_cuts(samples, config.sampling.max_new_tokens),

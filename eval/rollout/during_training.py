@@ -5,23 +5,22 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from eval.cases.asked_turns import judged_turns
 from eval.cases.build import load_inputs
 from eval.cases.draw import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
-from eval.config import EvalConfig
+from eval.config import EvalConfig, config_of
 from eval.metrics.outcomes import adherence
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement
 from eval.scoring.verdict import judge
-from gatt.config.load import load_config
 from gatt.data.catalog.read import Catalog
 from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError, DataError
@@ -116,7 +115,7 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
             f"track.suite: nothing would be measured: {unmeasured.asked}: expected a suite with rules"
         )
     if unmeasured.gaps:
-        log.warning("track.suite: %s", unmeasured.line)
+        log.warning("track.suite: %s", unmeasured.line())
     return AdherenceEvaluator(evaluated, cases)
 
 
@@ -124,22 +123,22 @@ def _eval_config(config: TrainConfig) -> EvalConfig:
     track = config.track
     if track is None:
         raise ConfigError("track is null: expected its settings")
-    keys = {
-        "suite": json.dumps(track.suite),
-        "output_dir": json.dumps(str(config.output_dir)),
-        "arms": f"[{_ARM}]",
-        "adapters": json.dumps({_ARM: str(config.output_dir)}),
-        "histories": f"[{track.history}]",
-        "probe_turns": "[]",
-        "num_dialogues": str(track.num_dialogues),
-        "num_plain": "0",
-        "task_completion": "false",
+    values: dict[str, Any] = {
+        "suite": track.suite,
+        "output_dir": str(config.output_dir),
+        "arms": [_ARM],
+        "adapters": {_ARM: str(config.output_dir)},
+        "histories": [track.history],
+        "probe_turns": [],
+        "num_dialogues": track.num_dialogues,
+        "num_plain": 0,
+        "task_completion": False,
     }
     if track.turns is not None:
-        keys["turns"] = json.dumps(list(track.turns))
+        values["turns"] = list(track.turns)
     if config.placement in ("system", "first_user"):
-        keys["placement"] = config.placement
+        values["placement"] = config.placement
     try:
-        return load_config(EvalConfig, None, [f"{key}={value}" for key, value in keys.items()])
+        return config_of(values)
     except ConfigError as error:
         raise ConfigError(f"track: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 from eval.config import EvalConfig
@@ -64,14 +65,11 @@ def read_earlier(
             "have: expected the same words: evaluate anew"
         )
     rows: dict[str, Row] = {row["key"]: row for row in read_rows(path)}
-    for arm in config.arms:
-        for history in config.histories:
-            for case in cases:
-                if missing := [k for k in row_keys(arm, history, case, config) if k not in rows]:
-                    raise StoreError(
-                        f"{path}: {missing[0]}: no such reply: expected a finished evaluation, let it end "
-                        "first"
-                    )
+    for arm, history, case in product(config.arms, config.histories, cases):
+        if missing := [k for k in row_keys(arm, history, case, config) if k not in rows]:
+            raise StoreError(
+                f"{path}: {missing[0]}: no such reply: expected a finished evaluation, let it end first"
+            )
     return rows
 
 

@@ -19,8 +19,10 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.views import announced, prompt_of_turn, training_view, view_by_turn
 from gatt.generation.base import Engine, Generation, GenerationRequest
 
-_Asked = tuple[GenerationRequest, Callable[[Generation], Reply]]
+Asked = tuple[GenerationRequest, Callable[[Generation], Reply]]
 """A request, and what makes the reply of its generation."""
+Step = tuple[list[Reply], list[Asked]]
+"""Replies that need no asking, and what is asked: who asks adds its replies to the first list."""
 
 
 def roll_out(
@@ -50,14 +52,16 @@ def roll_out(
         GenerationError: the engine gave no reply.
     """
     adapter = arm if arm in config.adapters else None
+    params = config.sampling.params(config.seed)
     order = {case.id: index for index, case in enumerate(cases)}
-    steps = (
-        _reference(engine, cases, arm, adapter, config)
-        if history == "reference"
-        else _own(engine, cases, arm, adapter, config, said or {})
-    )
-    for replies in steps:
-        yield sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
+    is_own = history == "own"
+    steps = own_steps(cases, arm, config, said) if is_own else _reference(cases, arm, config)
+    for replies, asked in steps:
+        requests = [request for request, _ in asked]
+        answers = engine.generate(requests, params, adapter) if asked else []
+        replies += [reply(g) for (_, reply), g in zip(asked, answers, strict=True)]
+        if replies:
+            yield sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
 
 
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
@@ -78,9 +82,10 @@ def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Di
     return training_view(repeated, text, config.placement, switches)
 
 
-def _ask(
+def ask(
     case: Case, dialogue: Dialogue, turn: int, kind: Kind, arm: str, config: EvalConfig
-) -> _Asked:
+) -> Asked:
+    """Return what an arm is asked at a turn of a dialogue that reaches it."""
     user = case.user_turn(turn, kind)
     if kind == "probe":
         first = int(dialogue.has_system) + 2 * turn - 2
@@ -91,35 +96,24 @@ def _ask(
     return request, partial(Reply, case, turn, kind, user)
 
 
-def _answer(
-    engine: Engine, asked: Sequence[_Asked], adapter: str | None, config: EvalConfig
-) -> list[Reply]:
-    params = config.sampling.params(config.seed)
-    generations = engine.generate([request for request, _ in asked], params, adapter)
-    return [reply(g) for (_, reply), g in zip(asked, generations, strict=True)]
-
-
-def _reference(
-    engine: Engine, cases: Sequence[Case], arm: str, adapter: str | None, config: EvalConfig
-) -> Iterator[list[Reply]]:
+def _reference(cases: Sequence[Case], arm: str, config: EvalConfig) -> Iterator[Step]:
     asked = [
-        _ask(c, c.dialogue, turn, kind, arm, config)
+        ask(c, c.dialogue, turn, kind, arm, config)
         for wanted in ("turn", "probe")
         for c in cases
         for turn, kind in asked_turns(c, config)
         if kind == wanted
     ]
-    yield _answer(engine, asked, adapter, config)
+    yield [], asked
 
 
-def _own(
-    engine: Engine,
+def own_steps(
     cases: Sequence[Case],
     arm: str,
-    adapter: str | None,
     config: EvalConfig,
-    said: Mapping[str, Sequence[Generation]],
-) -> Iterator[list[Reply]]:
+    said: Mapping[str, Sequence[Generation]] | None = None,
+) -> Iterator[Step]:
+    """Return the steps of a roll-out in own history; see `roll_out`."""
     messages: dict[str, list[Message]] = {case.id: [] for case in cases}
     full: set[str] = set()
 
@@ -131,9 +125,10 @@ def _own(
         messages[case.id] += [user, Message("assistant", text)]
 
     for turn in range(1, max(last_turn(case, config) for case in cases) + 1):
-        asked, replies = [], []
+        asked: list[Asked] = []
+        replies: list[Reply] = []
         for case in (c for c in cases if turn <= last_turn(c, config)):
-            known = said.get(case.id, ())
+            known = (said or {}).get(case.id, ())
             kinds: tuple[Kind, ...] = (
                 ("turn", "probe") if has_probe(case, turn, config) else ("turn",)
             )
@@ -146,12 +141,8 @@ def _own(
             else:
                 user = Message("user", case.user_turn(turn))
                 dialogue = Dialogue(case.dialogue.id, (*messages[case.id], user))
-                asked += [_ask(case, dialogue, turn, kind, arm, config) for kind in kinds]
-        if asked:
-            answered = _answer(engine, asked, adapter, config)
-            for reply in answered:
-                if reply.kind == "turn":
-                    hear(reply.case, turn, reply.generation)
-            replies += answered
-        if replies:
-            yield replies
+                asked += [ask(case, dialogue, turn, kind, arm, config) for kind in kinds]
+        yield replies, asked
+        for reply in replies:
+            if reply.kind == "turn":
+                hear(reply.case, turn, reply.generation)

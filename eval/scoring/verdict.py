@@ -36,16 +36,15 @@ def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> l
         samples: of a run.
         verdicts: by task and `Sample.key`, see `judge_samples`.
     """
-    return [_attached(sample, verdicts) for sample in samples]
-
-
-def _attached(sample: Sample, verdicts: Mapping[JudgeKey, Verdict]) -> Sample:
-    key = sample.key
-    if adherence := verdicts.get(("adherence", key)):
-        sample = with_judge_status(replace(sample, judge=adherence))
-    if completion := verdicts.get(("completion", key)):
-        sample = replace(sample, completion=_junk(sample) or completion)
-    return sample
+    found = []
+    for sample in samples:
+        key = sample.key
+        if adherence := verdicts.get(("adherence", key)):
+            sample = with_judge_status(replace(sample, judge=adherence))
+        if completion := verdicts.get(("completion", key)):
+            sample = replace(sample, completion=_junk(sample) or completion)
+        found.append(sample)
+    return found
 
 
 def expected_status(status: Status, expected: Expected) -> Status:

@@ -20,23 +20,16 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from eval.cases.importers.imported import (
-    Constraint,
-    Imported,
-    ImportedCase,
-    find_files,
-    instruction,
-)
+from eval.cases.importers.imported import Line, find_file
 from gatt.errors import DataError
 from gatt.verifiers.graded.score import SCORE
-from gatt.verifiers.spec import VerifierSpec
 
 FILE = "hundred_system_prompts.py"
 TOPICS_FILE = "utils.py"
 ENDING = "_system_prompts"
 
 
-def import_cases(path: Path, num_turns: int = 8, seed: int = 0) -> Imported:
+def import_cases(path: Path, num_turns: int = 8, seed: int = 0) -> list[Line]:
     """Return a case for each system prompt of a copy of persona_drift.
 
     Args:
@@ -47,7 +40,7 @@ def import_cases(path: Path, num_turns: int = 8, seed: int = 0) -> Imported:
     Raises:
         DataError: a file is missing, or not of the format; with its line and what was found.
     """
-    _, (file,) = find_files(path, FILE)
+    file = find_file(path, FILE)
     topics_file = file.with_name(TOPICS_FILE)
     listed = _lists(topics_file).get("topics", [])
     topics = list(dict.fromkeys(_text(item, topics_file) for item in listed))
@@ -58,19 +51,22 @@ def import_cases(path: Path, num_turns: int = 8, seed: int = 0) -> Imported:
         )
     cases = []
     for name, prompt, probe in _prompts(file):
-        drawn = random.Random(f"{seed}/{name}").sample(topics, num_turns)
         family = f"persona_drift_{name.rpartition('-')[0]}"
-        graded = Constraint(name, prompt, (VerifierSpec(SCORE, {"function": name}),))
-        line = {
-            "id": f"persona_drift-{name}",
-            "user_turns": drawn,
-            "instruction": instruction(prompt, family, (), value=prompt),
-            "probes": [{"question": probe, "verifiers": graded.verifiers}],
-        }
-        cases.append(ImportedCase(line, [graded]))
+        graded = {"kind": SCORE, "function": name}
+        cases.append(
+            {
+                "id": f"persona_drift-{name}",
+                "user_turns": random.Random(f"{seed}/{name}").sample(topics, num_turns),
+                "instruction": {
+                    "text": prompt, "family": family, "value": prompt, "verifiers": []
+                },
+                "probes": [{"question": probe, "verifiers": [graded]}],
+                "constraints": [{"id": name, "text": prompt, "by": "rules"}],
+            }
+        )  # fmt: skip
     if not cases:
         raise DataError(f"{file}: no list named *{ENDING}: expected persona_drift's {FILE}")
-    return Imported(tuple(cases))
+    return cases
 
 
 def _prompts(file: Path) -> Iterator[tuple[str, str, str]]:

@@ -18,25 +18,20 @@ criteria are free text.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from eval.cases.importers.imported import (
-    Constraint,
-    Imported,
-    ImportedCase,
-    find_files,
-    instruction,
-    record,
-    verifiers_of,
-)
+from eval.cases.importers.imported import Line, find_file
 from eval.records.case import Text
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
 from gatt.runs.input_file import read_json
+from gatt.runs.typed import ShapeError, typed
+from gatt.verifiers.graded.judge import JUDGE
+
+T = TypeVar("T")
 
 FILE = "system_benchmark_eval_datas.json"
 EVENTS: Mapping[str, str] = {"align": "aligned_request", "misalign": "misaligned_request"}
@@ -50,15 +45,10 @@ TYPES: Mapping[str, str] = {
 }
 """Types of constraints, as the benchmark's own tables translate them."""
 
-_NO_CHECKLIST = "turns without a checklist, for which the judge grades the whole system message"
-_STRAY = "checklists of a text that is no user message"
-_OTHERWISE = "sessions whose system_prompt differs from the system message, which is taken"
-
 
 @dataclass(frozen=True)
 class _Session:
     system_id: int | str
-    system_prompt: str
     rounds_related: bool
     messages: tuple[dict[str, Any], ...]
     prompt_infos: dict[str, dict[str, Any]]
@@ -77,8 +67,10 @@ class _Criterion:
     criteria_content: Text
 
 
-def import_cases(path: Path) -> Imported:
+def import_cases(path: Path) -> list[Line]:
     """Return the sessions of a copy of SysBench as cases.
+
+    A turn without a checklist is no event: the judge grades the whole system message there.
 
     Args:
         path: the JSON file, the folder it stands in, or the repository's root.
@@ -87,20 +79,18 @@ def import_cases(path: Path) -> Imported:
         DataError: no such file, or one that is not of the format; with the
             session and what was found.
     """
-    _, (file,) = find_files(path, FILE, ("datas",))
+    file = find_file(path, FILE, "datas")
     try:
         sessions = read_json(file)
     except (OSError, ValueError) as error:
         raise DataError(f"{file}: cannot be read as JSON: {error}") from None
     if not isinstance(sessions, list) or not sessions:
         raise DataError(f"{file}: expected one array of SysBench sessions")
-    left: Counter[str] = Counter()
-    cases = [_case(raw, f"{file} session {n}", left) for n, raw in enumerate(sessions, start=1)]
-    return Imported(tuple(cases), +left)
+    return [_case(raw, f"{file} session {n}") for n, raw in enumerate(sessions, start=1)]
 
 
-def _case(raw: object, where: str, left: Counter[str]) -> ImportedCase:
-    session = record(_Session, raw, where)
+def _case(raw: object, where: str) -> Line:
+    session = _record(_Session, raw, where)
     number = session.system_id
     identity = f"{number:03d}" if isinstance(number, int) else number
     where = f"{where} (system_id {identity})"
@@ -110,37 +100,52 @@ def _case(raw: object, where: str, left: Counter[str]) -> ImportedCase:
         raise DataError(f"{where}: {error}") from None
     if not dialogue.has_system:
         raise DataError(f"{where}: no system message: expected one in front of the others")
-    infos = session.prompt_infos
-    left[_STRAY] += sum(text not in dialogue.user_turns for text in infos)
-    left[_OTHERWISE] += session.system_prompt != dialogue.system
     events: dict[str, Any] = {}
-    asked: list[Constraint] = []
+    constraints: list[dict[str, str]] = []
     for turn, text in enumerate(dialogue.user_turns, start=1):
-        if text in infos:
-            kind, checklist = _event(infos[text], turn, f"{where}, turn {turn}")
-            verifiers = verifiers_of(checklist)
-            events[str(turn)] = {"kind": kind, "expect": "kept", "verifiers": verifiers}
-            asked += checklist
-        else:
-            left[_NO_CHECKLIST] += 1
-    family = "sysbench_dependent" if session.rounds_related else "sysbench_parallel"
-    line = {
+        if text not in session.prompt_infos:
+            continue
+        kind, checklist = _event(session.prompt_infos[text], turn, f"{where}, turn {turn}")
+        verifiers = [{"kind": JUDGE, "rubric": c["text"]} for c in checklist]
+        events[str(turn)] = {"kind": kind, "expect": "kept", "verifiers": verifiers}
+        constraints += checklist
+    return {
         "id": f"sysbench-{identity}",
         "messages": [m.as_dict() for m in dialogue.messages if m.role != "system"],
-        "instruction": instruction(dialogue.system or "", family, (), session.领域),
+        "instruction": {
+            "text": dialogue.system or "",
+            "family": "sysbench_dependent" if session.rounds_related else "sysbench_parallel",
+            **({"value": session.领域} if session.领域 else {}),
+            "verifiers": [],
+        },
         **({"events": events} if events else {}),
+        "constraints": constraints,
     }
-    return ImportedCase(line, asked)
 
 
-def _event(raw: object, turn: int, where: str) -> tuple[str, list[Constraint]]:
+def _event(raw: object, turn: int, where: str) -> tuple[str, list[dict[str, str]]]:
     """Return the kind of a turn's event, and its checklist."""
-    info = record(_Info, raw, where)
+    info = _record(_Info, raw, where)
     if not info.criteria:
         raise DataError(f"{where}: 'criteria' is empty: expected at least one")
     checklist = []
     for key, criterion in info.criteria.items():
-        found = record(_Criterion, criterion, f"{where}, criterion {key!r}")
+        found = _record(_Criterion, criterion, f"{where}, criterion {key!r}")
         kind = TYPES.get(found.criteria_type, found.criteria_type)
-        checklist.append(Constraint(f"{kind}.{turn}.{key}", found.criteria_content))
+        text = found.criteria_content
+        checklist.append({"id": f"{kind}.{turn}.{key}", "text": text, "by": JUDGE})
     return EVENTS[info.alignment], checklist
+
+
+def _record(kind: type[T], raw: object, where: str) -> T:
+    """Return an object of the file as a dataclass; keys that the class lacks are ignored.
+
+    Raises:
+        DataError: with the place: no object, a missing key, or a value of another type.
+    """
+    if isinstance(raw, Mapping):
+        raw = {f.name: raw[f.name] for f in fields(kind) if f.name in raw}  # type: ignore[arg-type]
+    try:
+        return typed(kind, raw)
+    except ShapeError as error:
+        raise DataError(f"{where}: {error}") from None

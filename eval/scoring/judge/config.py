@@ -65,10 +65,13 @@ class JudgeConfig:
         """Whether the judge is asked about a sample: it has text, and its arm, turn and kind are chosen."""
         return (
             bool(sample.reply.strip())
-            and sample.kind in self.kinds
             and (not self.arms or sample.arm in self.arms)
-            and (not self.turns or sample.turn in self.turns)
+            and self.asks(sample.kind, sample.turn)
         )
+
+    def asks(self, kind: Kind, turn: int) -> bool:
+        """Whether replies of a kind at a turn are chosen."""
+        return kind in self.kinds and (not self.turns or turn in self.turns)
 
     def params(self) -> SamplingParams:
         """Return the sampling parameters: greedy."""

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from eval.cases.build import load_inputs
-from eval.config import BASE, EvalConfig
+from eval.config import BASE, EvalConfig, finished_config
 from eval.records.case import Case
 from eval.records.samples import History, Sample, read_samples, samples_of_run
-from gatt.config.load import load_config
 from gatt.errors import ConfigError, DataError
 from gatt.generation.config import make_engine
 
@@ -81,7 +80,7 @@ def read_task(config: AttendConfig) -> Task:
         DataError: no case has an instruction that holds to the end, or a dialogue is not the one evaluated.
     """
     path = config.results / "eval.yaml"
-    found = replace(load_config(EvalConfig, path), output_dir=config.results)
+    found = replace(finished_config(path), output_dir=config.results)
     if found.engine.server is not None:
         raise ConfigError(
             f"{path}: its replies come from a server, which returns no attention weights: expected the "

@@ -51,7 +51,6 @@ ROWS = [
     *lines("show", "show {@.jsonl} --model={base}"),
     *dialogues("synth", at(SYNTH, dialogues="{@.jsonl}")),
     *dialogues("perplexity", at(f"{PERPLEXITY} --part=null", dialogues="{@.jsonl}")),
-    *dialogues("sequor", "suite import sequor {@.jsonl} --output cases.jsonl"),
     *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep", "@.json"),
     *each("train --config", "train --config={@.yaml}", YAML, "@.yaml"),
     *each("eval --suite", at(EVAL) + " --suite={@.yaml}", "bomb deep tags nul", "@.yaml"),

@@ -94,3 +94,10 @@ class RecordingEngine:
     def requests(self) -> list[GenerationRequest]:
         """All requests of all calls, in order."""
         return [request for requests, _, _ in self.calls for request in requests]
+
+
+def write_adapter(folder: Path) -> Path:
+    """Make a folder that looks like an adapter, and return its path."""
+    folder.mkdir()
+    (folder / "adapter_model.safetensors").write_bytes(b"weights")
+    return folder

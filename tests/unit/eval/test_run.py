@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from eval import run as run_module
-from eval.config import EvalConfig
+from eval.config import EvalConfig, finished_config
 from eval.metrics.curves import CurvePoint
 from eval.records.samples import read_samples
 from eval.report.data.selection import SCHEMA
 from eval.run import EvalResult, evaluate
 from gatt.cli import main
+from gatt.config.load import save_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.instruction import Instruction
 from gatt.data.training_marks import TrainedOn, write_marks
@@ -23,31 +24,27 @@ from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.generation.local.engine import EngineCounters
 from gatt.generation.servers.config import ServerConfig
-from gatt.sources.config import SourceConfig
-from tests.support.runs.stages import RecordingEngine, dialogue, write_dialogues, write_model
+from tests.support.runs.case_files import dialogue_config
+from tests.support.runs.stages import (
+    RecordingEngine,
+    dialogue,
+    write_adapter,
+    write_dialogues,
+    write_model,
+)
 
 CURVE_KEYS = {field.name for field in fields(CurvePoint)}
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> EvalConfig:
-    adapter = tmp_path / "adapter"
-    adapter.mkdir()
-    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
-    path = write_dialogues(tmp_path / "d.jsonl", num=5, num_turns=4)
-    return EvalConfig(
-        output_dir=tmp_path / "out",
-        adapters={"gatt": adapter},
-        part=None,
-        source=SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
-        instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,)),
+    return dialogue_config(
+        tmp_path,
+        arms=(),
+        adapters={"gatt": write_adapter(tmp_path / "adapter")},
         splits=("train", "heldout_value"),
         num_dialogues=3,
         num_plain=2,
-        turns=(1, 2, 4),
-        probe_turns=(2,),
-        histories=("reference", "own"),
-        task_completion=False,  # Seconds a run: on where it is looked at.
         batch_cases=2,
     )
 
@@ -342,16 +339,12 @@ def test_an_ordinary_reply_to_a_plain_dialogue_is_no_false_trigger(config) -> No
     assert f"one of {counted['num_entries']} of the 26 catalogue entries" in note
 
 
-def test_held_out_formats_that_own_replies_have_are_shown_as_vacuous(config) -> None:
-    formats = InstructionChoice(values=("format.no_commas",), num_entries=(1.0,))
-    settings = replace(
-        config, instructions=formats, splits=("heldout_family",), num_plain=0, arms=("base",)
-    )
-    result = evaluate(settings, lambda: RecordingEngine(lambda _: "Calm, very calm, as ever."))
-    rates = {
-        p["metric"]: p["rate"]
-        for p in result.results["curves"]
-        if (p["turn"], p["split"], p["history"]) == (1, "heldout_family", "reference")
-    }
-    assert (rates["adherence"], rates["vacuous_adherence"]) == (0.0, 1.0)
-    assert "false_triggers" not in result.results
+def test_the_configuration_of_a_finished_run_may_be_of_an_earlier_version(config, tmp_path) -> None:
+    path = tmp_path / "eval.yaml"
+    save_config(config, path)
+    earlier = "suite: distract\nevent_turns: [4]\nevent_kinds: [topic_jump]\nevent_file: null\n"
+    path.write_text(path.read_text("utf-8").replace("suite: null\n", earlier), encoding="utf-8")
+    assert finished_config(path) == config
+    path.write_text("output_dir: out\nturms: [1]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"eval\.yaml: .*'turms'"):
+        finished_config(path)

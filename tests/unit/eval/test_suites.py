@@ -17,7 +17,7 @@ from gatt.sources.config import SourceConfig
 
 _LOAD = SourceConfig.load
 OUT = ("output_dir=out", "arms=[base]")
-NAMES = ("behaviour", "combined", "custom", "distract", "heldout", "none", "switch", "table30")
+NAMES = ("behaviour", "combined", "custom", "heldout", "none", "switch", "table30")
 
 
 @pytest.fixture
@@ -50,7 +50,6 @@ def test_a_shipped_suite_gives_its_cases(name) -> None:
         "combined": {"combined"},
         "custom": {"behaviour", "format"},
         "heldout": {"format"},
-        "distract": {"language"},
         "switch": {"hobby", "figure", "language", "persona", "behaviour"},
     }[name]
     assert expected <= families
@@ -80,10 +79,10 @@ def test_a_users_values_stand_above_those_of_the_suite(tmp_path) -> None:
 
 def test_a_suite_can_be_named_in_a_run_file(tmp_path) -> None:
     path = tmp_path / "run.yaml"
-    path.write_text("output_dir: r\neval: {suite: distract, output_dir: '{run}', arms: [base]}\n")
+    path.write_text("output_dir: r\neval: {suite: none, output_dir: '{run}', arms: [base]}\n")
     (stage,) = load_run(path).stages
-    assert stage.config.event_turns == (4, 8, 12, 16)
-    assert load_run(path, ["eval.suite=none"]).stages[0].config.event_turns == ()
+    assert stage.config.num_plain == 64
+    assert load_run(path, ["eval.suite=behaviour"]).stages[0].config.num_plain == 0
 
 
 def of_suite(folder, text: str, *given: str) -> EvalConfig:
@@ -117,8 +116,8 @@ def test_what_a_suite_must_not_say_is_one_line(tmp_path, text, facts) -> None:
 
 
 def test_an_unknown_suite_and_each_place_of_a_mistake_are_named(tmp_path) -> None:
-    with pytest.raises(ConfigError, match=r"no suite 'distracts', .*'distract'"):
-        load_config(EvalConfig, None, [*OUT, "suite=distracts"])
+    with pytest.raises(ConfigError, match=r"no suite 'behaviours', .*'behaviour'"):
+        load_config(EvalConfig, None, [*OUT, "suite=behaviours"])
     (tmp_path / "inner.yaml").write_text("source: {min_turns: soon}\n", encoding="utf-8")
     mine = tmp_path / "my.yaml"
     mine.write_text(

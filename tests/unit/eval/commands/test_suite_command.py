@@ -7,11 +7,7 @@ from eval.records import suite
 from gatt.cli import CommandParser
 from gatt.errors import ConfigError, DataError, StoreError
 
-CONSTRAINT = {"id": "t-1", "text": "Answer in Dutch"}
-TURNS = (
-    {"prompt": "Always: Answer in Dutch\n\n\nHow are you?", "constraints_data": [CONSTRAINT]},
-    {"prompt": "And now?", "constraints_data": [CONSTRAINT]},
-)
+PROMPTS = "a_system_prompts = [('SHOUT.', 'Who are you?', str.isupper)]"
 
 
 def run(*words):
@@ -21,11 +17,10 @@ def run(*words):
 
 
 @pytest.fixture
-def testset(tmp_path):
-    path = tmp_path / "testsets/single/dutch_1.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_text("".join(json.dumps(turn) + "\n" for turn in TURNS), encoding="utf-8")
-    return path
+def copy(tmp_path):
+    (tmp_path / "hundred_system_prompts.py").write_text(PROMPTS, encoding="utf-8")
+    (tmp_path / "utils.py").write_text("topics = ['Tea?', 'Milk?', 'Rain?']", encoding="utf-8")
+    return tmp_path
 
 
 @pytest.fixture
@@ -38,21 +33,19 @@ def shipped(tmp_path, monkeypatch):
     return folder
 
 
-def test_an_import_writes_cases_and_counts_what_became_of_them(testset, tmp_path, capsys):
+def test_an_import_writes_cases_and_counts_what_became_of_them(copy, tmp_path, capsys):
     output = tmp_path / "out" / "cases.jsonl"
-    assert run("import", "sequor", tmp_path, "--output", output) == 0
+    assert run("import", "persona_drift", copy, "--output", output, "--num-turns", 2) == 0
     (line,) = output.read_text(encoding="utf-8").splitlines()
-    assert json.loads(line)["user_turns"] == ["How are you?", "And now?"]
-    assert capsys.readouterr().out == (
-        f"{output}: 1 cases, 2 turns\nconstraints: 1 language, 0 judge\n"
-    )
+    assert len(json.loads(line)["user_turns"]) == 2
+    assert capsys.readouterr().out == (f"{output}: 1 cases, 2 turns\nconstraints: 1 by rules\n")
 
 
-def test_an_output_that_exists_is_left_alone(testset, tmp_path):
+def test_an_output_that_exists_is_left_alone(copy, tmp_path):
     output = tmp_path / "cases.jsonl"
     output.write_text("mine", encoding="utf-8")
     with pytest.raises(StoreError, match=r"exists already: give a new file to --output"):
-        run("import", "sequor", testset, "--output", output)
+        run("import", "persona_drift", copy, "--output", output)
     assert output.read_text(encoding="utf-8") == "mine"
 
 
@@ -61,12 +54,10 @@ def test_an_output_that_exists_is_left_alone(testset, tmp_path):
     [
         (
             ("sysbanch", "."),
-            r"unknown benchmark 'sysbanch', did you mean 'sysbench'\? \(known: persona_drift, seq",
+            r"unknown benchmark 'sysbanch', did you mean 'sysbench'\? \(known: persona_drift, sys",
         ),
-        (("sequor", "nowhere"), "nowhere: no such file or folder: expected a local copy of sequor"),
+        (("sysbench", "nowhere"), "nowhere: no such file or folder: expected a local copy of sysb"),
         (("sysbench", ".", "--num-turns", 3, "--seed", 1), "--num-turns, --seed: sysbench is"),
-        (("sequor", ".", "--seed", 1), "--seed: sequor is"),
-        (("sequor", ".", "--num-turns", 0), "--num-turns is 0: expected at least 1"),
     ],
 )
 def test_words_that_do_not_fit_are_one_line(tmp_path, monkeypatch, words, message):
@@ -91,11 +82,6 @@ def test_show_prints_a_suite(shipped, capsys, form):
 
 
 def test_show_of_anything_else_is_one_line(shipped, tmp_path):
-    with pytest.raises(
-        ConfigError,
-        match=r"no suite 'table3', did you mean 'table30'\? \(shipped: plain, table30\)",
-    ):
-        run("show", "table3")
     for name in ("cases.jsonl", "cases.jsonl.gz"):
         (tmp_path / name).write_bytes(b"\x1f\x8b")
         with pytest.raises(ConfigError, match="a file of cases: expected a suite"):

@@ -12,7 +12,6 @@ import pytest
 from eval.inspect import suite as inspect_suite
 from eval.inspect.suite import judged, prepared, rates_of
 from gatt.errors import ConfigError
-from tests.support.runs.case_files import QUESTION
 from tests.support.runs.case_files import tea_case as case
 from tests.support.runs.case_files import tea_suite as suite
 
@@ -21,63 +20,27 @@ def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_sui
     return prepared({"suite": suite(folder, *cases), "arm": "once"} | settings)
 
 
-def said(*texts: str, finish: str = "stop", probe: str | None = "Tea.") -> list[dict[str, Any]]:
-    """Return the replies to turns from 1 on, the last with its finish, and to the probe at turn 3."""
-    rows = [
-        {"turn": turn, "kind": "turn", "user": f"{turn}?", "text": text, "finish": "stop", "num_tokens": 3}
-        for turn, text in enumerate(texts, start=1)
-    ]  # fmt: skip
-    rows[-1]["finish"] = finish
-    if probe is not None and len(texts) > 2:
-        asked = {"turn": 3, "kind": "probe", "user": QUESTION, "text": probe}
-        rows.insert(2, asked | {"finish": "stop", "num_tokens": 3})
-    return rows
+def said(text: str) -> list[dict[str, Any]]:
+    """Return the same reply to each of four turns."""
+    return [
+        {"turn": turn, "kind": "turn", "text": text, "finish": "stop", "num_tokens": 3}
+        for turn in range(1, 5)
+    ]
 
 
 def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
     run = run_of(tmp_path, case("a"))
     (one,) = run.cases.values()
-    found = rates_of([judged(run, one, said(*[text] * 4)) for text in ("Tea.", "No.")])
+    found = rates_of([judged(run, one, said(text)) for text in ("Tea.", "No.")])
     assert (found["adherence"], found["survival_turn_4"]) == (0.5, 0.5)
-
-
-def test_a_probe_that_did_not_fit_is_not_the_end_of_the_context(tmp_path) -> None:
-    run = run_of(tmp_path, case("a"))
-    (one,) = run.cases.values()
-    heard = said("Tea.", "Tea.", "Tea.")[:3]
-    heard[-1] |= {"text": "", "finish": "context_limit"}
-    samples = {(s.turn, s.kind): s.verdicts[0].evidence for s in judged(run, one, heard)}
-    assert samples[3, "probe"] == "the context is full: no reply"
-    assert samples[4, "turn"] == "no reply: a limit of Inspect ended the sample before"
-
-
-@pytest.mark.parametrize(
-    ("finish", "why"),
-    [
-        ("context_limit", "the context is full: no reply"),
-        ("stop", "no reply: a limit of Inspect ended the sample before"),
-    ],
-)
-def test_turns_that_were_never_answered_are_undecided(tmp_path, finish, why) -> None:
-    run = run_of(tmp_path, case("a"))
-    (one,) = run.cases.values()
-    samples = judged(run, one, said("Tea.", "" if finish != "stop" else "Tea.", finish=finish))
-    assert [s.status for s in samples][2:] == ["undecided"] * 3
-    assert [(s.turn, s.kind, s.user) for s in samples][2:] == [
-        (3, "turn", "Question 3 of a?"), (3, "probe", QUESTION), (4, "turn", "Question 4 of a?"),
-    ]  # fmt: skip
-    assert {s.verdicts[0].evidence for s in samples[2:]} == {why}
-    assert rates_of([samples])["adherence"] == 1.0
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"suite": "behavior"}, r"^no suite 'behavior', did you mean 'behaviour'\? \(shipped: .*$"),
         ({"arm": "base"}, "^arm is 'base': expected one of once, reminder$"),
         ({"engine.model": "x"}, r"^'engine\.model' cannot be set under Inspect, .*$"),
         ({"turn": [1]}, r"unknown key 'turn', did you mean 'turns'\?$"),
-        ({"turns": [2, 1]}, r"turns is \[2, 1\]: expected rising turns from 1 on"),
         (
             {"suite": "none", "source": {"name": "questions"}},
             "^source.name is 'questions': no model",

@@ -158,26 +158,6 @@ def test_the_instruction_stands_where_the_arm_puts_it(tmp_path, arm, placement) 
     ]  # fmt: skip
 
 
-def test_what_the_user_does_besides_talking_is_said_and_judged(tmp_path) -> None:
-    events = {
-        "2": {"kind": "topic_jump", "text": "Question 2 of all: what about ships?"},
-        "3": {"kind": "asks_to_drop", "expect": "released"},
-    }
-    model = Model(lambda text, turn: "Tea!" if turn != 4 else "Ships are large.")
-    log = run(model, suite(tmp_path, case("a", events=events)), tmp_path)
-    assert model.read_at(2)[-1] == "user: Question 2 of all: what about ships?"
-    (sample,) = log.samples or []
-    found = replies(sample)
-    assert [(found["turn", t]["status"], found["turn", t]["event"]) for t in (1, 2, 3, 4)] == [
-        ("pass", None), ("pass", "topic_jump"), ("fail", "asks_to_drop"), ("pass", None),
-    ]  # fmt: skip
-    # Released from turn 3 on: neither those turns nor the probe count.
-    assert ("probe", 3) not in found
-    told = rates(log)
-    assert told["adherence"] == told["adherence_turn_2"] == 1.0
-    assert not {"adherence_turn_3", "probe_recall"} & set(told)
-
-
 def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
     kind = {"text": "Be kind.", "family": "open", "value": "kind"}
     rubric = {"kind": "judge", "rubric": "The reply is kind."}

@@ -17,7 +17,7 @@ from gatt.errors import ConfigError, StoreError
 from gatt.generation.base import GenerationRequest
 from gatt.sources.config import SourceConfig
 from tests.support.runs.case_files import case_config, write_case_file
-from tests.support.runs.stages import RecordingEngine, write_dialogues
+from tests.support.runs.stages import RecordingEngine, write_adapter, write_dialogues
 
 
 def nobody() -> Any:
@@ -46,9 +46,7 @@ def write_cases(path: Path, term: str, **changes: Any) -> None:
 
 @pytest.fixture
 def config(tmp_path: Path) -> EvalConfig:
-    adapter = tmp_path / "adapter"
-    adapter.mkdir()
-    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    adapter = write_adapter(tmp_path / "adapter")
     write_cases(tmp_path / "cases.jsonl", "tea")
     settings = {"adapters": {"gatt": adapter}, "arms": ("base", "gatt"), "turns": (1, 3)}
     return case_config(tmp_path, tmp_path / "cases.jsonl", **settings)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +13,6 @@ from eval.cases.draw import make_cases
 from eval.config import EvalConfig
 from eval.records.case import Case, Reply
 from eval.rollout.roll_out import roll_out
-from eval.run import evaluate
 from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.verdict import judge
 from gatt.data.catalog.choice import InstructionChoice
@@ -25,10 +21,7 @@ from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.instruction import Instruction
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
-from gatt.generation.scripted import ScriptedEngine
-from gatt.runs.progress import Bar
 from gatt.sources.config import SourceConfig
-from tests.support.runs.case_files import case_config, write_case_file
 from tests.support.runs.judged import RULE, instruction
 from tests.support.runs.stages import RecordingEngine, dialogue
 
@@ -294,11 +287,8 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
         ({"probe_turns": (0,)}, r"probe_turns is \[0\]"),
         ({"turns": (1, 5)}, "turn 5 .* source.min_turns is 4"),
         ({"num_turns": 3}, "turn 4 .* num_turns is 3"),
-        ({"event_turns": (2,)}, r"event_turns .*\['reference'\]"),
-        ({"event_turns": (3, 2), "histories": ("own",)}, r"event_turns is \[3, 2\]"),
         ({"switch": LATE_SWITCH}, "switch at turn 9 .* source.min_turns is 4"),
         ({"switch": SWITCH, "turns": (1,)}, "switch.min_turn is 4, .* turn 3"),
-        ({"switch": SWITCH, "turns": (1, 4), "event_turns": (2,), "histories": ("own",)}, "switch with event"),
         ({"num_plain": -1}, "num_plain is -1"),
         ({"num_dialogues": 0}, "num_dialogues or num_plain"),
         ({"batch_cases": 0}, "batch_cases is 0"),
@@ -308,23 +298,3 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
 def test_an_evaluation_that_cannot_be_run_is_refused(changes, facts) -> None:
     with pytest.raises(ConfigError, match=facts):
         config(**changes)
-
-
-def test_what_a_step_answered_counts_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # One by one, the first of a step would have taken all of its time, and the time left be absurd.
-    shown: list[int] = []
-
-    @contextmanager
-    def recorded(label: str, total: int, *, unit: str, done: int) -> Iterator[Bar]:
-        yield SimpleNamespace(advance=shown.append)
-        assert (label, unit, done + sum(shown)) == ("eval", "turns", total)
-
-    monkeypatch.setattr("eval.run.progress_bar", recorded)
-    rule = {"kind": "terms", "any_of": ["tea"]}
-    told = {"text": "Mention tea.", "family": "behaviour", "verifiers": [rule]}
-    cases = [{"id": f"c{n}", "user_turns": ["Hi!", "And?"], "instruction": told} for n in range(5)]
-    config = case_config(tmp_path, write_case_file(tmp_path, cases), batch_cases=2)
-    evaluate(config, lambda: ScriptedEngine(lambda _: "Some tea?"))
-    assert shown == [2, 2, 2, 2, 1, 1]

@@ -40,7 +40,7 @@ def copy(tmp_path):
 def test_prompts_probes_and_functions_are_found_and_nothing_is_run(copy, capsys) -> None:
     imported = import_cases(copy, num_turns=3)
     assert capsys.readouterr().out == ""
-    first = imported.cases[0].as_dict()
+    first = dict(imported[0])
     assert set(first.pop("user_turns")) < {"Tea?", "Milk?", "Rain?", "Snow?"}
     assert first == {
         "id": "persona_drift-pattern-0",
@@ -58,18 +58,17 @@ def test_prompts_probes_and_functions_are_found_and_nothing_is_run(copy, capsys)
         ],
         "constraints": [{"id": "pattern-0", "text": "WRITE IN CAPITALS.", "by": "rules"}],
     }
-    names = [c.line["id"].removeprefix("persona_drift-") for c in imported.cases]
+    names = [c["id"].removeprefix("persona_drift-") for c in imported]
     assert names == ["pattern-0", "pattern-1", "language-0"]
-    assert imported.count_by_kind() == {"score": 3, "judge": 0}
 
 
 def test_the_seed_fixes_the_topics(copy) -> None:
-    drawn = [import_cases(copy / FILE, 4, seed).cases for seed in (1, 1, 2)]
+    drawn = [import_cases(copy / FILE, 4, seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_answers_are_graded_by_the_score_file_of_the_guide(copy, tmp_path, monkeypatch) -> None:
-    write_cases(tmp_path / "drift.jsonl", import_cases(copy, num_turns=4).cases)
+    write_cases(tmp_path / "drift.jsonl", import_cases(copy, num_turns=4))
     program = next(b for b in blocks(DOCS / "guides/evaluation.md") if b.title == "scores.py")
     (tmp_path / "scores.py").write_text(program.text, encoding="utf-8")
     monkeypatch.syspath_prepend(copy)

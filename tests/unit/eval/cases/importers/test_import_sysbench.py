@@ -54,9 +54,8 @@ def imported(tmp_path, *sessions):
 
 
 def test_the_system_message_is_the_instruction_and_a_checklist_the_event_of_its_turn(tmp_path):
-    found = imported(tmp_path, session())
-    (case,) = found.cases
-    assert case.as_dict() == {
+    (case,) = imported(tmp_path, session())
+    assert case == {
         "id": "sysbench-007",
         "messages": SESSION["messages"][1:],
         "instruction": {
@@ -86,10 +85,7 @@ def test_the_system_message_is_the_instruction_and_a_checklist_the_event_of_its_
             {"id": "其他约束.2.1", "text": "拒绝回答", "by": "judge"},
         ],
     }
-    assert found.left_out == {}
-    assert found.num_turns == 2
-    assert found.count_by_kind() == {"judge": 3}
-    for event in case.as_dict()["events"].values():
+    for event in case["events"].values():
         for spec in event["verifiers"]:
             build(VerifierSpec.from_dict(spec))
 
@@ -97,26 +93,18 @@ def test_the_system_message_is_the_instruction_and_a_checklist_the_event_of_its_
 def test_a_file_is_found_in_its_folder_and_in_the_repository(tmp_path):
     write(tmp_path / "datas" / FILE, [session(), session(system_id=8, rounds_related=False)])
     for path in (tmp_path, tmp_path / "datas", tmp_path / "datas" / FILE):
-        cases = import_cases(path).cases
-        found = [(c.line["id"], c.line["instruction"]["family"]) for c in cases]
+        found = [(c["id"], c["instruction"]["family"]) for c in import_cases(path)]
         assert found == [
             ("sysbench-007", "sysbench_dependent"),
             ("sysbench-008", "sysbench_parallel"),
         ]
 
 
-def test_what_the_cases_do_not_say_is_counted(tmp_path):
-    raw = session(场景=float("nan"), system_prompt="你是助教", source="web")
+def test_a_turn_without_a_checklist_is_no_event(tmp_path):
+    raw = session(场景=float("nan"), source="web")
     raw["prompt_infos"]["别的问题"] = raw["prompt_infos"].pop("问题二")
-    found = imported(tmp_path, raw)
-    (case,) = found.cases
-    assert list(case.line["events"]) == ["1"]
-    assert case.line["instruction"]["text"] == "你是一位助教。"
-    assert found.left_out == {
-        "turns without a checklist, for which the judge grades the whole system message": 1,
-        "checklists of a text that is no user message": 1,
-        "sessions whose system_prompt differs from the system message, which is taken": 1,
-    }
+    (case,) = imported(tmp_path, raw)
+    assert list(case["events"]) == ["1"]
 
 
 def info(**changes):
