@@ -118,7 +118,7 @@ def page(run: str, entry: Mapping[str, Any]) -> str:
         f"**{PLACEHOLDER.sub(rate, entry['answer'])}**\n",
         f"{entry['protocol']}\n",
         *(table_of(run, each, entry.get("published", {})) for each in entry["tables"]),
-        "".join(f"- {caveat}\n" for caveat in entry.get("caveats", ())),
+        "".join(f"- {PLACEHOLDER.sub(rate, caveat)}\n" for caveat in entry.get("caveats", ())),
         f"Made anew by `{entry['command']}`. {found['model']}, seed {found['seed']}, {found['hardware']}, "
         f"commit {found['commit']}. [All runs](../README.md).\n",
     ]
