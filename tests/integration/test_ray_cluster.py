@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -21,8 +22,9 @@ from gatt.generation.cluster.config import with_workers
 from gatt.generation.config import EngineConfig
 from tests.support.models.tiny import save_tiny_model
 from tests.support.runs.case_files import dialogue_config
+from tests.support.runs.stages import RecordingEngine
 from tests.support.runs.synth_runs import synth_config, varied_reply
-from tests.support.servers.ray_runs import lucky, ray_here, told_again, unlucky
+from tests.support.servers.ray_runs import UnluckyEngine, ray_here, told_again
 
 pytest.importorskip("ray", reason="an extra: `pip install 'ghost-attention[ray]'`")
 pytestmark = pytest.mark.processes
@@ -44,9 +46,9 @@ def _one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_failed_killed_and_cut_off_it_makes_the_bytes_of_one_process(tmp_path, caplog) -> None:
     config = synth_config(tmp_path, num_samples=20, ray=RAY)
     alone = replace(config, output_dir=tmp_path / "alone", ray=None)
-    expected = run_synth(alone, lucky(varied_reply)).samples.read_bytes()
+    expected = run_synth(alone, partial(RecordingEngine, varied_reply)).samples.read_bytes()
     # A batch takes four calls: this is in the second one of a worker.
-    failing = unlucky(varied_reply, "fail", 6, tmp_path / "failed")
+    failing = partial(UnluckyEngine, varied_reply, "fail", 6, tmp_path / "failed")
     with pytest.raises(GenerationError, match=r"^worker on \S+: the teacher gave up"):
         run_synth(config, failing)
     samples = tmp_path / "out" / "samples.jsonl"
@@ -54,7 +56,7 @@ def test_failed_killed_and_cut_off_it_makes_the_bytes_of_one_process(tmp_path, c
     assert expected.startswith(rows)
     # What a cluster began one process goes on with, and the other way round.
     samples.write_bytes(expected[: expected.index(b"\n", len(expected) // 5) + 1])
-    dying = unlucky(varied_reply, "kill", 6, tmp_path / "killed")
+    dying = partial(UnluckyEngine, varied_reply, "kill", 6, tmp_path / "killed")
     result = run_synth(config, dying)
     assert (tmp_path / "killed").exists()
     assert "a worker died" in caplog.text
@@ -88,10 +90,10 @@ def test_an_evaluation_with_a_killed_worker_leaves_the_rows_of_one_process(tmp_p
         tmp_path, arms=arms, num_dialogues=3, num_plain=2, batch_cases=2, ray=RAY
     )
     alone = replace(config, output_dir=tmp_path / "alone", ray=None)
-    expected = evaluate(alone, lucky(told_again))
+    expected = evaluate(alone, partial(RecordingEngine, told_again))
     once = tmp_path / "once"
     # The first calls answer reference histories whole, the sixth is in the middle of an own one.
-    found = evaluate(config, unlucky(told_again, "kill", 6, once))
+    found = evaluate(config, partial(UnluckyEngine, told_again, "kill", 6, once))
     assert once.exists()
     assert "a worker died" in caplog.text
     assert found.num_new == expected.num_new

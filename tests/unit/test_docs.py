@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import doctest
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +22,6 @@ from gatt.cli import main
 from gatt.config.arguments import config_from_args
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
-from gatt.train.config import TrainConfig
 from tests.support.runs.fake_commands import command_modules
 from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
@@ -121,18 +123,45 @@ def test_the_dental_guide_measures_what_it_did_not_train(folder: Path) -> None:
     write_files(DOCS / "guides" / "dental_clinic.md", folder)
     catalog = load_catalog(folder / "instructions")
     assert catalog.entry("other_bot.savings").split == "heldout_value"
-    train = load_config(TrainConfig, folder / "train.yaml")
-    assert train.samples == (Path("data/samples.jsonl"),)
-    for name, num in (("eval.yaml", 16), ("served.yaml", 30)):
+    for name in ("eval.yaml", "served.yaml"):
         config = load_config(EvalConfig, folder / name)
         assert (config.part, config.sampling.temperature) == ("eval", 0.0)
-        assert config.num_dialogues == num
-        assert config.turns[-1] == config.source.min_turns == 20
 
 
-def test_the_reference_names_modules_that_are_there() -> None:
-    for page in (DOCS / "reference").glob("*.md"):
-        names = re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-        assert names
-        for name in names:
-            assert importlib.util.find_spec(name), f"{page.name}: no module {name}"
+MODULES = ("gatt", "gatt.data.views", "gatt.comb.collator", "gatt.train.trainer", "eval.run")
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_the_documentation_run(name: str) -> None:
+    module = importlib.import_module(name)
+    failed, attempted = doctest.testmod(module, optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    assert attempted > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("package", ["gatt", "eval"])
+def test_every_short_name_is_there(package: str) -> None:
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        assert name in dir(module)
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        _ = module.nothing
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import gatt.data.views",
+        "from gatt import Dialogue, Message, TrainConfig, sampling_view, training_view",
+        "from eval import EvalConfig",
+    ],
+)
+def test_what_needs_no_torch_imports_none(statement: str) -> None:
+    heavy = "{'torch', 'transformers', 'trl', 'peft', 'datasets', 'matplotlib'}"
+    program = f"import sys\n{statement}\nassert not {heavy} & set(sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,18 +1,25 @@
-"""The figures under `results/` are those of the replies that stand beside them, counted again."""
+"""The figures under `results/` are those of the replies beside them, counted again; so are the pages'."""
 
 from __future__ import annotations
 
 import json
 import lzma
+import os
+import runpy
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.flops import work_of
 
 from tests.support.texts.doc_pages import ROOT
 
+SCRIPT = ROOT / "scripts" / "scaling_costs.py"
+PAGE = ROOT / "docs" / "scaling.md"
 PACKED = sorted((ROOT / "results").glob("**/samples.jsonl.xz"))
 
 
@@ -58,3 +65,43 @@ def test_the_replies_give_the_published_counts(path: Path) -> None:
         assert published == [passed, passed + failed, undecided], where
         num += 1
     assert num >= 16
+
+
+def test_no_published_table_is_stale() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/published/write.py", "--check"],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": "scripts"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(SCRIPT))
+
+
+def test_the_page_is_what_the_script_writes(script, tmp_path: Path, monkeypatch) -> None:
+    copy = tmp_path / "scaling.md"
+    text = PAGE.read_text(encoding="utf-8")
+    begin = text.index(script["BEGIN"]) + len(script["BEGIN"])
+    copy.write_text(text[:begin] + text[text.index(script["END"]) :], encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--write", str(copy)])
+    script["main"]()
+    assert copy.read_text(encoding="utf-8") == text
+
+
+def test_operations_are_those_of_the_benchmark(script) -> None:
+    """The benchmark counted its own rows with the real model; here both are rebuilt from sizes."""
+    found, exchange_tokens = script["measured"]()
+    comb = found.comb(exchange_tokens)
+    file = ROOT / "results" / "training" / "turns_20.json"
+    rows = {row["name"]: row for row in json.loads(file.read_text())["contenders"]}
+    assert work_of([comb]).num_tokens == rows["comb"]["tokens"]
+    counted = script["operations"](comb, script["shape_of"](script["MODELS"]["135M"]))
+    assert counted.training == pytest.approx(rows["comb"]["tflop"], rel=2e-3)
+    rows_tflop = rows["expanded, batch 1"]["tflop"]
+    assert counted.training_as_rows == pytest.approx(rows_tflop, rel=2e-3)
+    # Weights are 6.74 and 69 billion, of which the embedding computes nothing.
+    assert script["shape_of"](script["MODELS"]["7B"]).linear == 32 * (
+        4 * 4096**2 + 3 * 4096 * 11008
+    )

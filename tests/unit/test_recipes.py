@@ -56,15 +56,9 @@ def test_template_keeps_the_prefix_and_takes_the_placement(recipe: str, template
     assert usable_placement(wanted, facts) == wanted
 
 
-def test_an_old_mistral_template_would_undo_the_system_message() -> None:
-    facts = inspect_template(foreign("mistral_v3").tokenizer())
-    assert not facts.has_system
-    assert facts.note == "repeats the system message or moves it to a later turn"
-    assert usable_placement("mixed", facts) == "first_user"
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_lora_names_are_those_of_the_model(path: Path) -> None:
+def test_lora_names_are_those_of_the_model_and_it_takes_packed_rows(path: Path) -> None:
+    recipe = recipe_of(path.stem)
     config = AutoConfig.for_model(ARCHITECTURES[path.stem], **SIZES)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
@@ -73,19 +67,6 @@ def test_lora_names_are_those_of_the_model(path: Path) -> None:
         for name, module in model.named_modules()
         if isinstance(module, torch.nn.Linear)
     }
-    assert set(recipe_of(path.stem).lora.target_modules) == linear - {"lm_head"}
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_model_takes_packed_rows(path: Path) -> None:
-    recipe = recipe_of(path.stem)
-    config = AutoConfig.for_model(ARCHITECTURES[path.stem], **SIZES)
+    assert set(recipe.lora.target_modules) == linear - {"lm_head"}
     assert recipe.pack_rows
     assert why_not_packable(config, max_length=recipe.max_tokens_per_row) is None
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_header_says_how_to_launch_it(path: Path) -> None:
-    header = path.read_text(encoding="utf-8").partition("\nmodel:")[0]
-    assert f"gatt train --config configs/recipes/{path.name}" in header
-    assert "accelerate launch --config_file configs/accelerate/ddp.yaml" in header

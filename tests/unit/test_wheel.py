@@ -53,14 +53,9 @@ def test_every_file_of_the_packages_is_in_it_and_nothing_else(wheel: zipfile.Zip
     assert found == expected | configs
     assert {"gatt/py.typed", "data_synth/py.typed", "eval/py.typed"} <= found
     assert {"gatt/config/shipped/demo.yaml", "eval/suites/behaviour.yaml"} <= found
-
-
-def test_configurations_are_the_files_of_the_checkout(wheel: zipfile.ZipFile) -> None:
     # A link that git wrote out as a text would be one line long.
-    assert (
-        wheel.read("gatt/config/shipped/demo.yaml") == (ROOT / "configs" / "demo.yaml").read_bytes()
-    )
-    assert (ROOT / "gatt" / "config" / "shipped").resolve() == ROOT / "configs"
+    demo = wheel.read("gatt/config/shipped/demo.yaml")
+    assert demo == (ROOT / "configs" / "demo.yaml").read_bytes()
 
 
 def test_the_metadata_and_the_changelog_say_what_the_project_says(wheel: zipfile.ZipFile) -> None:

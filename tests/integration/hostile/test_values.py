@@ -26,6 +26,8 @@ VALUES = {
     ),
     "synth": (
         f"num_samples 0 {HUGE}", "plain_fraction 2 nan", f"teacher.attempts 0 {HUGE}",
+        "teacher.hint_attempts -1", "teacher.prefill_attempts -1", "teacher.context_turns -1",
+        "teacher.quality.repeated_share 0", "teacher.quality.near_duplicate 1.1",
         f"teacher.sampling.max_new_tokens 0 {HUGE}", "teacher.sampling.temperature -1 nan",
         "teacher.sampling.top_p 2", "batch_samples 0", "source.name nonsense", "source.min_turns 0",
         "instructions.num_entries [] [-1] [nan]", "instructions.families [nonsense]",

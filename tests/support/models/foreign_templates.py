@@ -66,16 +66,10 @@ class Foreign:
         """What a target ends with."""
         return self.end or self.eos
 
-    @property
-    def is_trl(self) -> bool:
-        """Whether the template is a file of TRL."""
-        return not (_FOLDER / f"{self.name}.jinja").exists()
-
     def template(self) -> str:
-        """Return the template's text."""
-        if self.is_trl:
-            return trl_template(self.name)
-        return (_FOLDER / f"{self.name}.jinja").read_text(encoding="utf-8")
+        """Return the template's text: of the file here or else of TRL's."""
+        path = _FOLDER / f"{self.name}.jinja"
+        return path.read_text(encoding="utf-8") if path.exists() else trl_template(self.name)
 
     def tokenizer(self, without: Sequence[str] = ()) -> Any:
         """Return a tokenizer with the template, and all of its control tokens but some."""

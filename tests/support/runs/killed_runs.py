@@ -91,7 +91,7 @@ def answer(path: Path, on_event: Callable[[], None]) -> tuple[list[Dialogue], So
         RecordStore.append, module.ANSWERED_AT_ONCE = append, at_once  # type: ignore[method-assign]
 
 
-def killed_runs(folder: Path, kind: str = "scripted", num_kills: int = 50) -> dict[str, Any]:
+def killed_runs(folder: Path, kind: str, num_kills: int) -> dict[str, Any]:
     """Kill a run so many times, and return how many kills each run that got done took, and what they left.
 
     Args:

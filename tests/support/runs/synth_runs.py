@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,8 +58,3 @@ def make(config: SynthConfig, **settings: int) -> tuple[SynthResult, RecordingEn
     """Run a configuration with `varied_reply`; return its result and the engine with its calls."""
     engine = RecordingEngine(varied_reply, **settings)
     return run_synth(config, lambda: engine), engine
-
-
-def without_commit(rows: bytes) -> bytes:
-    """Return rows as if each had been made at one commit: somebody may commit meanwhile."""
-    return re.sub(rb'"commit": "[0-9a-f]*"', b'"commit": ""', rows)

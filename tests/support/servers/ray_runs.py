@@ -7,7 +7,6 @@ import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,16 +62,6 @@ class UnluckyEngine(RecordingEngine):
         except FileExistsError:
             return False
         return True
-
-
-def lucky(reply: Reply) -> Callable[[], RecordingEngine]:
-    """Return what makes an engine without faults; it can be pickled."""
-    return partial(RecordingEngine, reply)
-
-
-def unlucky(reply: Reply, what: str, at_call: int, once: Path) -> Callable[[], UnluckyEngine]:
-    """Return what makes an engine that dies or fails once; it can be pickled."""
-    return partial(UnluckyEngine, reply, what, at_call, once)
 
 
 def told_again(request: GenerationRequest) -> str:

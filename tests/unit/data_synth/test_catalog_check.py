@@ -72,7 +72,6 @@ def test_a_sound_folder_has_no_problem(tmp_path):
         ({"value": "Tennis"}, "value 'Tennis' already stands in hobby.tennis"),
         ({"verbose": ["Play.", "play."]}, "wording 'play.' already stands in hobby.chess"),
         ({"verbose": ["You enjoy chess."]}, "talk about the instruction 'You enjoy chess.' passes"),
-        ({"verifers": []}, "unknown key 'verifers', did you mean 'verifiers'?"),
         ({"verifiers": [{"kind": "term"}]}, "unknown verifier kind 'term', did you mean 'terms'?"),
         ({"hint": "{town}"}, "placeholder '{town}' is no fact"),
     ],
@@ -88,31 +87,20 @@ def test_every_broken_entry_of_a_file_is_reported(tmp_path):
     assert len(found) == 2
     assert "'split' is 'tset'" in found[0]
     assert "expected an id that starts with 'hobby.'" in found[1]
-
-
-def test_a_broken_head_is_reported_once(tmp_path):
-    found = problems(write(tmp_path, TENNIS, other(), abuot="x"))
-    assert len(found) == 1
-    assert "unknown key 'abuot', did you mean 'about'?" in found[0]
-
-
-def test_broken_yaml_missing_entries_and_double_ids_are_reported(tmp_path):
-    (tmp_path / "broken.yaml").write_text("entries:\n  - a: [", encoding="utf-8")
-    (tmp_path / "latin.yaml").write_bytes(b"about: \xe9")
-    write(tmp_path)
-    found = problems(tmp_path)
-    for file, fact in (("broken", "line 2, column 9"), ("latin", "no UTF-8 text at byte 7")):
-        assert any(line.startswith(f"{file}.yaml file: ") and fact in line for line in found)
-    assert any("no 'entries': expected a list" in line for line in found)
-    (tmp_path / "broken.yaml").unlink()
-    (tmp_path / "latin.yaml").unlink()
     again = other(value="x", verbose=["a"], terse="b")
     assert any("stands twice" in line for line in problems(write(tmp_path, other(), again)))
+    (once,) = problems(write(tmp_path, TENNIS, other(), abuot="x"))
+    assert "unknown key 'abuot', did you mean 'about'?" in once
 
 
-def test_a_folder_without_files_is_refused(tmp_path):
+def test_broken_files_and_a_folder_without_any_are_reported(tmp_path):
     with pytest.raises(CatalogError, match="expected catalogue files"):
         check_catalog(tmp_path)
+    (tmp_path / "broken.yaml").write_text("entries:\n  - a: [", encoding="utf-8")
+    write(tmp_path)
+    found = problems(tmp_path)
+    assert any(x.startswith("broken.yaml file: ") and "line 2, column 9" in x for x in found)
+    assert any("no 'entries': expected a list" in line for line in found)
 
 
 def test_a_verifier_that_passes_everything_is_found(monkeypatch):
@@ -132,9 +120,8 @@ def test_a_verifier_that_passes_everything_is_found(monkeypatch):
 
 
 def test_junk_that_passes_an_entry_or_a_probe_is_found(monkeypatch):
-    (entry,) = parse_family({"family": "hobby", "entries": [TENNIS]})[2]
     monkeypatch.setattr(catalog_check, "JUNK", ("I own a tennis ball.",))
-    assert [line.partition(" passes: ")[0] for line in check_entry(entry)] == [
+    assert [line.partition(" passes: ")[0] for line in check_entry(parse_tennis())] == [
         "junk 'I own a tennis ball.'",
         "probe 'What do you like?': junk 'I own a tennis ball.'",
     ]

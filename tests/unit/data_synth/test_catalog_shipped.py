@@ -35,18 +35,10 @@ def verdict(specs: Sequence[VerifierSpec], reply: str) -> str:
     return overall(check_all(specs, reply))
 
 
-def named(name: str) -> list[Entry]:
-    return [entry for entry in CATALOG.entries if name in (entry.id, entry.family)]
-
-
 @pytest.mark.parametrize("family", LEAST)
-def test_replies_wordings_and_talk_are_judged_right(family: str) -> None:
-    assert {e.id: found for e in OF[family] if (found := check_entry(e))} == {}
-
-
-@pytest.mark.parametrize("family", LEAST)
-def test_entries_are_enough_complete_and_a_fifth_is_held_out(family: str) -> None:
+def test_entries_are_judged_right_enough_complete_and_a_fifth_is_held_out(family: str) -> None:
     entries = OF[family]
+    assert {e.id: found for e in entries if (found := check_entry(e))} == {}
     assert len(entries) >= LEAST[family]
     splits = Counter(entry.split for entry in entries)
     if family == "format":
@@ -58,14 +50,7 @@ def test_entries_are_enough_complete_and_a_fifth_is_held_out(family: str) -> Non
         assert min(len(entry.good), len(entry.bad)) >= 2, entry.id
         assert entry.hint, entry.id
         assert entry.probes, entry.id
-        texts = (
-            *entry.verbose,
-            entry.terse,
-            entry.hint,
-            *entry.utterances,
-            *entry.good,
-            *entry.bad,
-        )
+        texts = (*entry.verbose, entry.terse, entry.hint, *entry.utterances, *entry.good)
         assert not [t for t in texts if t != t.strip() or "  " in t], entry.id
 
 
@@ -160,5 +145,5 @@ def test_what_a_form_forbids_can_be_left_out_of_a_behaviour() -> None:
 )
 def test_what_cannot_stand_together(a: str, b: str, conflict: bool) -> None:
     between = CATALOG.conflicts.between
-    assert {between(x, y) for x in named(a) for y in named(b)} == {conflict}
-    assert {between(y, x) for x in named(a) for y in named(b)} == {conflict}
+    some, others = ([e for e in CATALOG.entries if name in (e.id, e.family)] for name in (a, b))
+    assert {between(*p) for x in some for y in others for p in ((x, y), (y, x))} == {conflict}

@@ -19,7 +19,6 @@ from data_synth.filters import (
     refuse,
 )
 from gatt.data.instruction import Instruction
-from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.switched import hobby
@@ -62,13 +61,10 @@ def test_every_filter_is_tried_here_has_a_meaning_and_a_switch() -> None:
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_each_filter_has_its_reason(reason) -> None:
+def test_each_filter_has_its_reason_and_refuses_nothing_when_it_is_off(reason) -> None:
     assert refuse(REFUSED[reason], QUALITY) == reason
-
-
-@pytest.mark.parametrize("reason", OFF)
-def test_a_filter_that_is_off_refuses_nothing(reason) -> None:
-    assert refuse(REFUSED[reason], OFF[reason]) is None
+    if reason in OFF:
+        assert refuse(REFUSED[reason], OFF[reason]) is None
 
 
 @pytest.mark.parametrize(
@@ -85,30 +81,31 @@ def test_only_a_speaker_who_calls_itself_an_ai_is_refused(text, is_one) -> None:
     assert refuse(Draw(text, "stop", None), QUALITY) != "says_ai"
 
 
+@pytest.mark.parametrize("finish", [f for f in get_args(FinishReason) if f != "stop"])
+def test_whatever_ended_a_reply_but_the_model_is_refused_for_what_it_is(finish) -> None:
+    reason = {"length": "cut"}.get(finish, finish)
+    for text in ("We played tennis on the hill.", ""):
+        assert refuse(Draw(text, finish, TENNIS), QUALITY) == reason
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "We played tennis on the hill.",
-        "Of course.",
+        "Yes",
         "Ha ha ha, that is what my coach says as well!",
-        "lol idk maybe tomorrow",
         "Old pond\na frog jumps in\nwater's sound",
-        "The rain, the rain falls\nthe rain, the rain on my roof\nthe rain sings to me",
-        "Monday: open 9 to 5\nTuesday: open 9 to 5\nWednesday: open 9 to 5\nSunday: closed",
+        "1. I like tea\n2. I like milk\n3. I like bread\n4. I like jam",
         "```python\nprint(a[0])\nprint(a[1])\nprint(a[2])\n```",
         '{"answer": "Take the train.", "reason": "It is faster."}',
-        "What a day, oh what a day!",
+        "I love tea and I love milk and I love bread, what can I say?",
         "Ask not what your country can do for you, ask what you can do for your country.",
-        "To be, or not to be, that is the question.",
         "今日はいい天気ですね。明日もいい天気だといいですね。",
         "はい、はい、はい。",
         "no no no, that is fine",
-        "Very, very, very good point, I'd say",
-        "我喜欢喝茶，也喜欢喝咖啡，但是不喜欢喝牛奶。",
         "สวัสดีครับ ผมชื่อสมชายและผมชอบเล่นเทนนิสกับเพื่อนทุกวันอาทิตย์",
         "So sorry to hear that :(",
         "Is it 5'10\" or 6'?",
-        "Je ne sais pas, mais j'aime beaucoup le tennis.",
     ],
 )
 def test_real_replies_pass(text) -> None:
@@ -122,9 +119,8 @@ def test_real_replies_pass(text) -> None:
         "你好，你好！你好，你好！你好，你好！",
         "สวัสดีครับสวัสดีครับสวัสดีครับสวัสดีครับ",
         "Zdravstavám, zdravstavám, zdravstavám, zdravst",
-        "Ich am darzum und die Kinder, darzum und die Kinder!",
+        "El equipo de tradencia athletic es el equipo de tradencia athletic.",
         "Mhmmmm, your hobby is swimming, and your hobby is my hobby, and your hobby is my hobby.",
-        "Bär lägern där, bär, bär, bär, bär, bär.",
         "I'm going to the bar. As Einstein, I'm going to the bar. I'm going to the bar.",
         "我喜欢喝茶和咖啡。你呢？我喜欢喝茶和咖啡。好的。我喜欢喝茶和咖啡。",
         "- tea\n- tea\n- tea\n- tea",
@@ -134,64 +130,39 @@ def test_loops_and_repeats_that_models_wrote_do_not(text) -> None:
     assert refuse(Draw(text, "stop", None), QUALITY) in ("degenerate", "repetitive")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"repeated_share": 0}, "repeated_share is 0"),
-        ({"near_duplicate": 1.1}, "near_duplicate is 1.1"),
-    ],
-)
-def test_values_out_of_range_are_refused(settings, message) -> None:
-    with pytest.raises(ConfigError, match=message):
-        QualityConfig(**settings)
-
-
 def clipped(text: str, instruction: Instruction | None = None) -> bool:
     return is_clipped(Draw(text, "stop", instruction))
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "is_broken_off"),
     [
-        "You've already answered your own question, so I'll just rephrase it for you:",
-        "I can only remember three words of it,",
-        "I went to the market and",
-        "Ich mag Hunde und",
-        'She said: "I will come tomorrow.',
-        "We met (in the old town",
-        "昨日は雨でしたが、",
-        "「そうですね",
-        "Er sagte: „Ich komme morgen",
-        "```python\nprint(1)",
-        "Here are some [links",
+        ("You've already answered your own question, so I'll just rephrase it for you:", True),
+        ("I can only remember three words of it,", True),
+        ("My favorite part of it was the", True),
+        ("J'aime les chats et", True),
+        ('She said: "I will come tomorrow.', True),
+        ("We met (in the old town", True),
+        ("「そうですね", True),
+        ("Er sagte: „Ich komme morgen", True),
+        ("```python\nprint(1)", True),
+        ("Here are some [links", True),
+        ("yeah it was fun", False),
+        ("I like vitamin A", False),
+        ("I went home :( but she stayed", False),
+        ("1) tea 2) milk", False),
+        ('It is a 27" screen', False),
+        ('"Yes", she said, "of course"', False),
+        ("Er sagte: „Ich komme morgen.“", False),
+        ("「そうですね」と言いました。", False),
+        ("We met (in the old town).", False),
+        ("Rock 'n' roll - what else?", False),
+        ("Shaken, not stirred", False),
+        ("Who are you and who am I", False),
     ],
 )
-def test_broken_off(text) -> None:
-    assert clipped(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "yeah it was fun",
-        "That is something to look forward to",
-        "I like vitamin A",
-        "I went home :(",
-        "I went home :( but she stayed",
-        "1) tea 2) milk",
-        'It is a 27" screen',
-        '"Yes", she said, "of course"',
-        "«Oui», dit-elle.",
-        "Er sagte: „Ich komme morgen.“",
-        "「そうですね」と言いました。",
-        "We met (in the old town).",
-        "Rock 'n' roll - what else?",
-        "Shaken, not stirred",
-        "Who are you and who am I",
-    ],
-)
-def test_ended(text) -> None:
-    assert not clipped(text)
+def test_a_reply_that_breaks_off(text, is_broken_off) -> None:
+    assert clipped(text) == is_broken_off
 
 
 def test_an_instruction_about_the_form_judges_it_itself() -> None:
@@ -210,29 +181,17 @@ def taken(*texts: str, own_words: tuple[str, ...] = (), **settings: object) -> l
 
 
 @pytest.mark.parametrize(
-    "again",
+    ("other", "is_taken"),
     [
-        FIONA,
-        FIONA.upper(),
-        "I'm Fiona 51 a skilled bagpipe maker from Edinburgh",
-        "I'm Fiona, 52, a skilled bagpipe maker from Edinburgh!",
+        (FIONA.upper(), False),
+        ("I'm Fiona, 52, a skilled bagpipe maker from Edinburgh!", False),
+        ("I'm Fiona, and I have lived here for long.", True),
     ],
 )
-def test_nearly_the_same_is_taken_once(again) -> None:
-    assert taken(FIONA, again) == [True, False]
-
-
-@pytest.mark.parametrize(
-    "other",
-    ["I carve chanters in a cellar near the castle.", "I'm Fiona, and I have lived here for long."],
-)
-def test_another_reply_is_taken(other) -> None:
-    assert taken(FIONA, other) == [True, True]
-
-
-def test_a_repeat_is_found_however_far_back() -> None:
+def test_nearly_the_same_is_taken_once_however_far_back(other, is_taken) -> None:
     between = [f"Number {n} is what {n * 7919} people asked for {n * n} times." for n in range(20)]
-    assert taken(FIONA, *between, FIONA)[-1] is False
+    assert taken(FIONA, other) == [True, is_taken]
+    assert taken(FIONA, *between, other)[-1] is is_taken
 
 
 def test_short_replies_may_come_twice_and_each_on_its_own() -> None:

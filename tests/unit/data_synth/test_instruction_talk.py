@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -98,10 +96,29 @@ def test_talk_about_the_instruction(group: str, tells: bool) -> None:
     assert not wrong
 
 
-def test_a_plain_dialogue_may_speak_of_instructions_but_not_repeat_the_brief() -> None:
-    assert not mentions("As you asked, I read the prompt.", None)
-    assert mentions("Answer in one short sentence.", None)
-    assert not mentions("Answer in one short sentence.", None, None)
+@pytest.mark.parametrize(
+    ("text", "instruction", "tells"),
+    [
+        # A sentence of the instruction or its hint given back, and what is none.
+        ("Français ! Bonjour ! réponds uniquement en français", FRENCH, True),
+        ("Answer only in French", FRENCH, True),
+        ("Bonjour. Speak in French!", FRENCH, True),
+        ("Speak in French?", FRENCH, False),
+        ("French.", FRENCH, False),
+        # What the instruction wants said, and the rest of it.
+        ("Good. Your first session is free.", SHOP, False),
+        ("As Napoleon, I like tea. Thank you for shopping with us!", SHOP, False),
+        ("Always thank the customer.", SHOP, True),
+        # A plain dialogue may speak of instructions but not repeat the brief.
+        ("As you asked, I read the prompt.", None, False),
+        ("Answer in one short sentence.", None, True),
+    ],
+)
+def test_an_echo_of_the_instruction(
+    text: str, instruction: Instruction | None, tells: bool
+) -> None:
+    assert mentions(text, instruction) == tells
+    assert mentions(text, instruction, None) == (tells and instruction is not None)
 
 
 NUM_CHAT_REPLIES = 4000
@@ -118,38 +135,26 @@ def instructions() -> list[Instruction]:
     return [compose([catalog.entry(i)], random.Random(1), 0.0) for i in IDS]
 
 
-def _chat_replies() -> Iterator[str]:
-    raw = json.loads(chitchat.dataset_path().read_text(encoding="utf-8"))
-    for chat in raw.values():
-        yield from (text for _, text in chitchat.merge(chat))
+def refused_of(texts: list[str], instructions: list[Instruction]) -> list[str]:
+    return [t for t in texts for told in instructions if mentions_instruction(t, told)]
 
 
-def _share_refused(texts: list[str], instructions: list[Instruction]) -> tuple[float, list[str]]:
-    refused = [
-        text
-        for text in texts
-        for instruction in instructions
-        if mentions_instruction(text, instruction)
-    ]
-    return len(refused) / (len(texts) * len(instructions)), refused
-
-
-def test_hardly_a_reply_of_human_chats_is_refused(record_property, instructions) -> None:
+def test_hardly_a_reply_of_human_chats_is_refused(instructions) -> None:
     try:
-        texts = list(islice(_chat_replies(), NUM_CHAT_REPLIES))
+        raw = json.loads(chitchat.dataset_path().read_text(encoding="utf-8"))
     except ConfigError as error:
         pytest.skip(str(error))
-    share, refused = _share_refused(texts, instructions)
-    record_property("share_refused", share)
-    sys.stdout.write(f"share of human replies refused: {share:.4%}\n")
-    assert share <= MOST_REFUSED, refused
+    replies = (text for chat in raw.values() for _, text in chitchat.merge(chat))
+    texts = list(islice(replies, NUM_CHAT_REPLIES))
+    refused = refused_of(texts, instructions)
+    assert len(refused) <= MOST_REFUSED * len(texts) * len(instructions), refused
 
 
 def test_no_message_of_the_question_bank_is_refused(instructions) -> None:
     bank = question_bank()
     texts = [*bank.openers, *(m for topic in bank.topics for m in topic.messages)]
     assert len(texts) > 500
-    assert _share_refused(texts, instructions) == (0.0, [])
+    assert refused_of(texts, instructions) == []
 
 
 def test_no_good_reply_of_the_catalogue_is_refused_under_its_own_instruction() -> None:

@@ -85,7 +85,8 @@ def test_the_seed_changes_instructions_and_in_which_order_dialogues_come_again(c
     assert [p.instruction is None for p in one] == [p.instruction is None for p in two]
     assert [p.instruction for p in one] != [p.instruction for p in two]
     assert [p.dialogue for p in one] != [p.dialogue for p in two]
-    assert one == plan(catalog)
+    # A larger plan begins with the smaller one.
+    assert one[:13] == plan(catalog, 13)
 
 
 @pytest.mark.parametrize(("share", "num_plain"), [(0.0, 0), (0.15, 6), (0.5, 20), (1.0, 40)])
@@ -125,10 +126,8 @@ def test_plain_dialogues_come_again_only_when_all_were_plain_once(catalog, caplo
     assert len(plain(134)) == len(set(plain(134))) == 20
     assert not caplog.records
     assert set(Counter(plain(200)).values()) == {1, 2}
-    assert [r.getMessage() for r in caplog.records] == [
-        "30 plain samples from 20 dialogues: some come up 2 times without an instruction; "
-        "lower plain_fraction or num_samples, or give more dialogues"
-    ]
+    (told,) = [r.getMessage() for r in caplog.records]
+    assert told.startswith("30 plain samples from 20 dialogues: some come up 2 times without")
 
 
 def test_more_samples_than_combinations_are_refused_with_what_can_be_made(catalog) -> None:
@@ -138,6 +137,8 @@ def test_more_samples_than_combinations_are_refused_with_what_can_be_made(catalo
     )
     with pytest.raises(DataError) as caught:
         small_plan(catalog, num + 1, 0.0)
+    with pytest.raises(DataError, match="no dialogue"):
+        make_plan(catalog, dialogues=[])
     text = str(caught.value)
     found = re.search(
         r"num_samples is \d+, but 20 dialogues and 3 catalogue entries give (\d+) ", text
@@ -156,18 +157,9 @@ def test_only_chosen_splits_are_drawn_and_combinations_come_up(catalog) -> None:
     assert {i.wording for i in drawn} == {"verbose", "terse"}
 
 
-def test_no_dialogue_is_an_error(catalog) -> None:
-    with pytest.raises(DataError, match="no dialogue"):
-        make_plan(catalog, dialogues=[])
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"families": ("langauge",)},
-            "no catalogue entry with family 'langauge', did you mean 'language'",
-        ),
         ({"values": ("Frensh",)}, "no catalogue entry with value 'Frensh', did you mean 'French'"),
         ({"families": ("hobby",), "values": ("French",)}, "no catalogue entry with families"),
         (

@@ -113,21 +113,30 @@ def card(folder: Path, rows: Sequence[dict[str, object]]) -> str:
 
 
 def test_refused_draws_are_counted_over_all_attempts_and_zeros_are_shown(tmp_path) -> None:
-    text = card(tmp_path, [s.as_dict() for s in SAMPLES])
+    # The last sample has a reason that is no longer known.
+    old = sample("s2", TurnTarget(1, None, "bored"), TurnTarget(2, "It rains."))
+    text = card(tmp_path, [s.as_dict() for s in (*SAMPLES, old)])
+    assert "| bored |  | 0 | 1 |" in text
     assert "| cut | the length limit cut the reply | 2 | 0 |" in text
     assert "| rejected | a verifier rejected it | 1 | 0 |" in text
     assert "| repeats_target | nearly the same as another target of its sample | 1 | 1 |" in text
     assert "| degenerate | loops, repeats or holds no words | 0 | 0 |" in text
 
 
-def test_a_reason_that_is_no_longer_known_is_counted_too(tmp_path) -> None:
-    old = sample("s0", TurnTarget(1, None, "bored"), TurnTarget(2, "It rains."))
-    assert "| bored |  | 0 | 1 |" in card(tmp_path, [old.as_dict()])
-
-
-def test_fifty_kills_leave_the_bytes_of_a_run_left_alone(tmp_path: Path) -> None:
-    found = killed_runs(tmp_path)
-    assert sum(found["left"].values()) == 50
+@pytest.mark.parametrize(
+    ("kind", "num_kills"),
+    [
+        ("scripted", 50),
+        pytest.param("local", 50, marks=pytest.mark.processes),
+        pytest.param("answers", 20, marks=pytest.mark.processes),
+    ],
+)
+def test_kills_leave_the_bytes_of_a_run_left_alone(
+    kind: str, num_kills: int, tmp_path: Path
+) -> None:
+    """SIGKILL at random moments."""
+    found = killed_runs(tmp_path, kind, num_kills)
+    assert sum(found["left"].values()) == num_kills
     assert max(found["finished_after_kills"]) >= 2
     assert found["left"]["part of a batch"] >= 1
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 import pytest
 
-from data_synth.config import SynthConfig, TeacherConfig
+from data_synth.config import TeacherConfig
 from data_synth.filters import QualityConfig
 from data_synth.plan import PlannedSample
 from data_synth.sampling import sample_batch
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample
-from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.verifiers.spec import VerifierSpec
@@ -52,27 +49,19 @@ def teach(
 
 def test_an_accepted_first_draw_is_the_target_of_every_turn() -> None:
     sample, engine = teach(f"  {GOOD} ")
-    assert [(t.turn, t.reply, t.kind, t.attempts) for t in sample.targets] == [
-        (turn, GOOD, "sampled", 1) for turn in (1, 2, 3)
-    ]
-    assert all(t.verdicts[0]["status"] == "pass" for t in sample.targets)
+    assert [(t.turn, t.reply) for t in sample.targets] == [(turn, GOOD) for turn in (1, 2, 3)]
     assert sample.provenance == {"teacher": "t"}
     assert len(engine.calls) == 1
     assert engine.calls[0][1].seed == 3
     assert {r.group for r in engine.requests} == {"s0"}
 
 
-def test_the_teacher_reads_the_instruction_on_every_turn_and_the_reply_stays_the_dialogues() -> (
-    None
-):
+def test_the_teacher_reads_the_instruction_on_every_turn_of_its_context() -> None:
     _, engine = teach(GOOD, brief="Be brief.")
     third = engine.requests[2].messages
     users = [m.content for m in third if m.role == "user"]
     assert [u.startswith("You enjoy tennis. Be brief.\n") for u in users] == [True] * 3
     assert [m.content for m in third if m.role == "assistant"] == list(dialogue(1).replies[:2])
-
-
-def test_context_turns_bounds_what_the_teacher_reads() -> None:
     _, engine = teach(GOOD, context_turns=1)
     assert [len(r.messages) for r in engine.requests] == [1, 3, 3]
     assert all(r.messages[0].role == "user" for r in engine.requests)
@@ -84,23 +73,17 @@ def test_context_turns_bounds_what_the_teacher_reads() -> None:
         ("sampled", ["sampled"]),
         ("hinted", ["sampled", "sampled", "hinted"]),
         ("prefilled", ["sampled", "sampled", "hinted", "hinted", "prefilled"]),
+        ("composed", ["sampled", "sampled", "hinted", "hinted", "prefilled"]),
     ],
 )
 def test_draws_follow_in_order_until_one_is_accepted(accepted, order) -> None:
     sample, engine = teach(lambda r: GOOD if kind_of(r) == accepted else OFF)
     assert [kind_of(requests[0]) for requests, _, _ in engine.calls] == order
-    assert {(t.kind, t.attempts) for t in sample.targets} == {(accepted, len(order))}
+    said = f"{OFF}. By the way, tennis is my hobby." if accepted == "composed" else GOOD
+    assert {(t.kind, t.attempts, t.reply) for t in sample.targets} == {(accepted, len(order), said)}
+    assert all(t.verdicts[0]["status"] == "pass" for t in sample.targets)
     assert {r.prefill for r in engine.requests if kind_of(r) == "prefilled"} <= set(TENNIS.prefills)
     assert len({r.key for r in engine.requests}) == len(engine.requests)
-
-
-def test_an_utterance_is_added_only_after_every_draw_was_rejected() -> None:
-    sample, engine = teach(OFF)
-    assert len(engine.calls) == 5
-    for target in sample.targets:
-        assert target.reply == f"{OFF}. By the way, tennis is my hobby."
-        assert (target.kind, target.attempts) == ("composed", 5)
-        assert target.verdicts[0]["status"] == "pass"
 
 
 DENTIST = replace(
@@ -190,15 +173,6 @@ def test_a_hint_that_leaves_no_room_is_not_tried_again() -> None:
     }
 
 
-def test_only_turns_without_a_target_are_asked_again() -> None:
-    def reply(request: GenerationRequest) -> str:
-        return OFF if request.key.startswith("s0/2/") and request.key < "s0/2/1" else GOOD
-
-    sample, engine = teach(reply)
-    assert [len(requests) for requests, _, _ in engine.calls] == [3, 1]
-    assert [t.attempts for t in sample.targets] == [1, 2, 1]
-
-
 def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
     short = replace(
         TENNIS, verifiers=(VerifierSpec("terms", {"none_of": ["golf"]}),), utterances=()
@@ -259,20 +233,3 @@ def test_a_composed_reply_is_not_a_repeat_either() -> None:
     sample, _ = teach(f"{OFF}.", bare, quality=QualityConfig())
     assert [t.kind for t in sample.targets] == ["composed", None, None]
     assert sample.targets[1].refused == ("rejected",) * 5 + ("repeats_target",)
-
-
-@pytest.mark.parametrize(
-    ("make", "name", "value"),
-    [
-        (TeacherConfig, "attempts", 0),
-        (TeacherConfig, "hint_attempts", -1),
-        (TeacherConfig, "prefill_attempts", -1),
-        (TeacherConfig, "context_turns", -1),
-        (partial(SynthConfig, output_dir=Path("o")), "num_samples", 0),
-        (partial(SynthConfig, output_dir=Path("o")), "plain_fraction", 1.5),
-        (partial(SynthConfig, output_dir=Path("o")), "batch_samples", 0),
-    ],
-)
-def test_settings_out_of_range_are_refused(make, name, value) -> None:
-    with pytest.raises(ConfigError, match=f"{name} is {value}"):
-        make(**{name: value})

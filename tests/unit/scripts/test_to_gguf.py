@@ -78,7 +78,4 @@ def test_the_script_calls_the_converter_and_writes_the_modelfile(
     assert gguf.read_text(encoding="utf-8") == f"{model} --outfile {gguf} --outtype f16"
     lines = (tmp_path / "bot.Modelfile").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "FROM ./bot.gguf"
-    assert lines[1].startswith('TEMPLATE """{{ if .System }}<|im_start|>system')
-    assert lines[-3:] == [
-        'PARAMETER stop "<|im_end|>"', "PARAMETER num_ctx 512", 'SYSTEM """Be brief."""',
-    ]  # fmt: skip
+    assert lines[-2:] == ["PARAMETER num_ctx 512", 'SYSTEM """Be brief."""']

@@ -43,11 +43,6 @@ def test_counts_and_cuts() -> None:
             "'d', turn 1: expected role 'assistant' after 'user', found 'user'",
         ),
         (lambda: Dialogue("d", (A,)), "turn 1: expected role 'user' after the start"),
-        (
-            lambda: Dialogue("d", (U, A, S)),
-            "turn 2: expected role 'user' after 'assistant', found 'system'",
-        ),
-        (lambda: Dialogue("d", (S,)), "dialogue 'd': no user message"),
         (lambda: Dialogue("d", ()), "dialogue 'd': no user message"),
         (lambda: Dialogue("d", (U,)).first_turns(2), "asked for 2 turns, it has 1"),
         (lambda: Dialogue("d", (U,)).first_turns(0), "asked for 0 turns, it has 1"),
@@ -67,15 +62,11 @@ def test_refusals(make, message) -> None:
         make()
 
 
-def test_file_and_back(tmp_path) -> None:
-    path = tmp_path / "dialogues.jsonl"
+def test_file_and_back_blank_lines_and_missing_ids(tmp_path) -> None:
+    path = tmp_path / "mine.jsonl"
     written = [Dialogue("é", (S, U, A)), Dialogue("b", (U,))]
     write_dialogues(path, written)
     assert list(read_dialogues(path)) == written
-
-
-def test_blank_lines_and_missing_ids(tmp_path) -> None:
-    path = tmp_path / "mine.jsonl"
     path.write_text("\n" + json.dumps({"messages": [U.as_dict()]}) + "\n\n")
     assert [d.id for d in read_dialogues(path)] == ["mine-2"]
 
@@ -86,10 +77,6 @@ GOOD = '{"id": "a", "messages": [{"role": "user", "content": "hi"}]}\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            GOOD + "{oops\n",
-            r"x.jsonl line 2: broken JSON \(.*column 2\), expected one JSON object a",
-        ),
         (
             GOOD + "\n{oops",
             r"x.jsonl line 3: broken JSON \(.*column 2\), expected one JSON object a",
@@ -105,8 +92,3 @@ def test_broken_files(tmp_path, text, message) -> None:
     path.write_text(text)
     with pytest.raises(DataError, match=message):
         list(read_dialogues(path))
-
-
-def test_missing_file(tmp_path) -> None:
-    with pytest.raises(DataError, match=r"none.jsonl: cannot read: No such file"):
-        list(read_dialogues(tmp_path / "none.jsonl"))

@@ -48,13 +48,10 @@ def test_a_combination_has_the_utterances_of_all_and_the_beginnings_of_its_role(
     assert compose([chess, shop], random.Random(0)).prefills == ("I love chess, so",)
     assert compose([silent, chess], random.Random(0)).prefills == ("I love chess, so",)
     assert compose([shop, silent], random.Random(0)).prefills == ()
-
-
-def test_compose_alone_draws_a_verbose_wording_from_the_seed() -> None:
+    # One alone has a verbose wording, drawn from the seed.
     texts = {compose([FRENCH], random.Random(s), terse_probability=0.0).text for s in range(20)}
     assert texts == set(FRENCH.verbose)
     assert compose([FRENCH], random.Random(3)) == compose([FRENCH], random.Random(3))
-    assert compose([FRENCH], random.Random(0)).utterances == ("Oui.",)
 
 
 def test_json_and_back() -> None:
@@ -69,7 +66,6 @@ def test_json_and_back() -> None:
     ("make", "message"),
     [
         (lambda: VerifierSpec.from_dict({"n": 1}), "expected an object with a 'kind'"),
-        (lambda: VerifierSpec.from_dict([]), "expected an object with a 'kind'"),  # type: ignore[arg-type]
         (
             lambda: VerifierSpec.from_dict({"kind": "a", "params": "{"}),
             "verifier 'a': broken JSON in 'params'",

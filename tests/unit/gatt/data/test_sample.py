@@ -10,7 +10,7 @@ import pytest
 from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import DataError
 from gatt.train.data.samples import Dropped
-from tests.support.models.golden_templates import dialogue, sample
+from tests.support.models.golden_templates import sample
 from tests.support.models.tiny import write_samples
 
 
@@ -28,34 +28,16 @@ def test_json_and_back(tmp_path) -> None:
     assert [(s.family, s.num_targets) for s in samples] == [("language", 1), ("plain", 1)]
 
 
-def test_files_of_before_refused_draws_were_kept_are_read() -> None:
-    raw = sample(1, None).as_dict()
-    del raw["turns"][0]["refused"]
-    assert GattSample.from_dict(raw) == sample(1, None)
-
-
 def test_absent_texts_are_empty_strings() -> None:
     """So that columnar readers find strings in every row."""
-    raw = sample(1, None).as_dict()["turns"][0]
+    whole = sample(1, None).as_dict()
+    raw = whole["turns"][0]
     assert (raw["reason"], raw["kind"]) == ("", "sampled")
+    # Files of before refused draws were kept are read.
+    del raw["refused"]
+    assert GattSample.from_dict(whole) == sample(1, None)
     raw = TurnTarget(1, None, "cut").as_dict()
     assert (raw["reply"], raw["kind"], raw["refused"]) == ("", "", "")
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: TurnTarget(3, None), "turn 3: expected a target reply or a reason for none"),
-        (lambda: TurnTarget(3, "a", "cut"), "turn 3: expected a target reply or a reason for none"),
-        (
-            lambda: GattSample("s", dialogue(2), None, (TurnTarget(2, "a"),)),
-            r"sample 's': targets of turns \[2\], expected 1 to 2",
-        ),
-    ],
-)
-def test_contracts(make, message) -> None:
-    with pytest.raises(DataError, match=message):
-        make()
 
 
 def broken(**changes) -> str:
@@ -72,7 +54,6 @@ def with_turn(**changes) -> str:
     ("line", "message"),
     [
         ("{}", "line 2: no 'instruction': expected a sample written by `gatt synth`"),
-        ("[1]", "line 2: found list, expected one JSON object a line"),
         (broken(turns=5), "line 2: not a sample of `gatt synth`"),
         (broken(turns=[]), r"line 2: sample 's-1': targets of turns \[\], expected 1 to 1"),
         (broken(instruction={"id": "x"}), "line 2: no 'text'"),
@@ -129,10 +110,6 @@ def test_a_text_that_cannot_be_used_costs_its_own_line_alone(tmp_path, caplog, l
     path.write_text(line)
     with pytest.raises(DataError, match=r"no line with a usable sample \(line 1: "):
         list(read_samples(path))
-
-
-def test_no_sample(tmp_path) -> None:
-    path = tmp_path / "samples.jsonl"
     path.write_text("")
     with pytest.raises(DataError, match=r"samples.jsonl: no sample in it: run `gatt synth` first"):
         list(read_samples(path))

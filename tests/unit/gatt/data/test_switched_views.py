@@ -55,9 +55,7 @@ def test_the_sampling_view_follows_what_is_in_force() -> None:
     ]  # fmt: skip
     assert view_by_turn(dialogue, ["X."] * 3) == sampling_view(dialogue, "X.")
 
-
-def test_the_control_has_both_on_every_turn() -> None:
-    dialogue = switched(()).dialogue
+    # The control has both on every turn.
     view = training_view(dialogue, "Tennis.", "every_turn", (to("chess", 2),))
     assert view.user_turns == (
         f"Tennis.\n\n{U1}",
@@ -68,13 +66,11 @@ def test_the_control_has_both_on_every_turn() -> None:
 
 def test_a_dialogue_of_a_source_has_no_later_system_message() -> None:
     messages = (Message("user", "a"), Message("assistant", "b"), Message("system", "c"))
-    with pytest.raises(
-        DataError, match="turn 2: expected role 'user' after 'assistant', found 'sy"
-    ):
-        Dialogue("d", (*messages, Message("user", "d")))
-    assert View("d", (*messages, Message("user", "d"))).num_turns == 2
-    with pytest.raises(DataError, match="expected role 'user' after 'assistant', found 'system'"):
-        View("d", messages)
+    whole = (*messages, Message("user", "d"))
+    assert View("d", whole).num_turns == 2
+    for kind, told in ((Dialogue, whole), (View, messages)):
+        with pytest.raises(DataError, match=r"turn 2: expected role 'user' after .*'system'"):
+            kind("d", told)
 
 
 def test_smollm2_shows_a_later_system_message_in_its_place() -> None:
@@ -171,9 +167,7 @@ def test_json_and_back_with_the_same_types_in_every_row(tmp_path) -> None:
     assert [len(switches) for switches in rows["switches"]] == [0, 1, 2]
     assert [s["instruction"] is None for s in rows["switches"][2]] == [False, True]
     assert rows["switches"][2][0]["instruction"]["id"] == "hobby.chess"
-
-
-def test_lines_of_runs_without_changes_have_no_such_key() -> None:
+    # Lines of runs without changes have no such key.
     assert "switches" not in sample(1).as_dict()
     assert GattSample.from_dict(sample(1).as_dict()).switches is None
 
@@ -190,10 +184,6 @@ def test_a_sample_that_is_cut_keeps_the_changes_that_it_has() -> None:
         ({"switches": [cancel(9).as_dict()]}, "switch at turn 9, but the dialogue has 3 turns"),
         ({"switches": "no"}, "not a sample of `gatt synth`"),
         ({"switches": [{"turn": 2}]}, "no 'kind': expected a sample written by"),
-        (
-            {"switches": [cancel(2).as_dict() | {"kind": "swap"}]},
-            "switch at turn 2: unknown kind 'swap': expected one of replace, add, cancel",
-        ),
     ],
 )
 def test_broken_changes_of_a_line_are_named(change, message) -> None:

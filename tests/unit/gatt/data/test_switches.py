@@ -47,9 +47,7 @@ def test_added_holds_with_the_first() -> None:
 @pytest.mark.parametrize(
     ("switches", "expected"),
     [
-        ((), [None, None, None, None]),
         ((ADD,), [None, None, None, None]),
-        ((to("chess", 2),), [None, TENNIS, TENNIS, TENNIS]),
         ((to("chess", 2), cancel(4)), [None, TENNIS, TENNIS, CHESS]),
         (
             (cancel(2), Switch(3, "add", "user", "Do: chess.", CHESS)),
@@ -72,7 +70,6 @@ def test_turns_are_counted_anew_where_some_are_left_out() -> None:
     ("make", "message"),
     [
         (lambda: cancel(1), "switch at turn 1: expected a turn from 2 on, turn 1 holds the first"),
-        (lambda: cancel("3"), "switch at turn '3': expected a turn from 2 on"),  # type: ignore[arg-type]
         (
             lambda: replace(cancel(3), kind="swap"),  # type: ignore[arg-type]
             "switch at turn 3: unknown kind 'swap': expected one of replace, add, cancel",
@@ -113,7 +110,5 @@ def test_a_change_that_cannot_be_is_one_line(make, message) -> None:
 def test_changes_that_do_not_fit_their_dialogue_are_one_line(first, switches, message) -> None:
     with pytest.raises(DataError, match=message):
         check_switches("sample 's'", first, switches, 5)
-
-
-def test_adding_to_nothing_gives_an_instruction() -> None:
+    # Adding to nothing gives an instruction.
     check_switches("s", None, [replace(ADD, instruction=CHESS)], 5)

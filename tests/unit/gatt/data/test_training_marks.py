@@ -17,14 +17,9 @@ def test_a_dialogue_is_known_by_its_first_user_messages_whatever_its_id_and_leng
     assert dialogue_mark(cut) == dialogue_mark(long) != dialogue_mark(other)
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_what_is_written_is_read_and_entries_are_known_of_all_or_none(tmp_path: Path) -> None:
     write_marks(tmp_path, [dialogue(1), dialogue(2), dialogue(1)])
-    found = read_marks(tmp_path)
-    assert found == TrainedOn.of([dialogue(1), dialogue(2)])
-    assert found.dialogues == {dialogue_mark(dialogue(n)) for n in (1, 2)}
-
-
-def test_entries_are_kept_and_known_of_all_or_of_none(tmp_path: Path) -> None:
+    assert read_marks(tmp_path) == TrainedOn.of([dialogue(1), dialogue(2)])
     found = TrainedOn.of([dialogue(1)], ["hobby.tennis", "hobby.golf"])
     write_marks(tmp_path, found)
     assert read_marks(tmp_path) == found
@@ -34,8 +29,7 @@ def test_entries_are_kept_and_known_of_all_or_of_none(tmp_path: Path) -> None:
     assert (TrainedOn.of([]) | found).entries is None
 
 
-@pytest.mark.parametrize("trained", [3, 4, 9])
-@pytest.mark.parametrize("asked", [3, 4, 9])
+@pytest.mark.parametrize(("trained", "asked"), [(3, 9), (4, 4), (9, 3)])
 def test_a_dialogue_is_found_however_short_either_was_cut(trained: int, asked: int) -> None:
     known = TrainedOn.of([dialogue(1, trained)])
     assert dialogue(1, asked) in known
@@ -50,6 +44,7 @@ def test_a_greeting_is_no_dialogue_but_for_those_that_have_no_more(num: int) -> 
 
 
 def test_a_file_from_before_beginnings_were_kept_is_read(tmp_path: Path) -> None:
+    assert read_marks(tmp_path) is None
     raw = {"num_turns": 4, "dialogues": [dialogue_mark(dialogue(1))]}
     (tmp_path / FILE).write_text(json.dumps(raw), encoding="utf-8")
     found = read_marks(tmp_path)
@@ -57,9 +52,7 @@ def test_a_file_from_before_beginnings_were_kept_is_read(tmp_path: Path) -> None
     assert dialogue(1, 9) in found
     assert found.entries is None
 
-
-def test_a_folder_that_does_not_say_is_unknown(tmp_path: Path) -> None:
-    assert read_marks(tmp_path) is None
+    # One that does not say is unknown.
     (tmp_path / FILE).write_text(json.dumps({"num_turns": 9, "dialogues": []}), encoding="utf-8")
     assert read_marks(tmp_path) is None
 

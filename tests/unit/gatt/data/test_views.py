@@ -26,13 +26,11 @@ def contents(view: Dialogue) -> list[str]:
     return [m.content for m in view.messages]
 
 
-def test_sampling_view_has_it_on_every_user_message() -> None:
+def test_sampling_has_it_on_every_user_message_and_training_in_turn_one_only() -> None:
     assert contents(sampling_view(dialogue(2), "Speak French.")) == [
         "Speak French.\n\nHello there", "Hi Bob", "Speak French.\n\nHow are you", "Fine",
     ]  # fmt: skip
 
-
-def test_training_view_has_it_in_turn_one_only() -> None:
     assert contents(training_view(dialogue(2), "Speak French.", "system")) == [
         "Speak French.", "Hello there", "Hi Bob", "How are you", "Fine",
     ]  # fmt: skip

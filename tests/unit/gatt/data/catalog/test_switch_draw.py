@@ -132,7 +132,6 @@ def test_an_evaluation_announces_in_words_of_which_training_has_none(catalog) ->
     [
         ({}, "replace, add and cancel sum to 0: expected more than 0 and at most 1"),
         ({"replace": 0.7, "add": 0.5}, "sum to 1.2: expected more than 0 and at most 1"),
-        ({"replace": -0.1}, "replace is -0.1: expected a share from 0 to 1"),
         ({"add": 1.0, "system": 2.0}, "system is 2.0: expected a share from 0 to 1"),
         ({"add": 1.0, "min_turn": 1}, "min_turn is 1: expected 2 or more, turn 1 holds the first"),
         ({"add": 1.0, "min_turn": 5, "max_turn": 4}, r"max_turn is 4: expected min_turn \(5\) or"),

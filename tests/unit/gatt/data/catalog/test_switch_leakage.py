@@ -17,19 +17,11 @@ TENNIS, CHESS = hobby("tennis"), hobby("chess")
 BOTH = combine(TENNIS, CHESS)
 
 
-def again(turn: int) -> Switch:
-    """Tennis once more."""
-    return Switch(turn, "add", "user", "Also: You enjoy tennis.", TENNIS)
-
-
-def test_nothing_has_ended_before_a_change_and_after_an_addition() -> None:
+def test_nothing_leaks_before_a_change_after_an_addition_and_once_it_holds_again() -> None:
     assert ended_rules(TENNIS, (cancel(4),), 3) == ()
     assert ended_rules(TENNIS, (Switch(2, "add", "user", "Also", BOTH),), 3) == ()
     assert leak_status((), "Tennis!") is None
-
-
-def test_what_holds_again_cannot_leak() -> None:
-    changes = (cancel(4), again(8))
+    changes = (cancel(4), Switch(8, "add", "user", "Also: You enjoy tennis.", TENNIS))
     assert ended_rules(TENNIS, changes, 7) == (TENNIS.verifiers,)
     assert ended_rules(TENNIS, changes, 8) == ()
     # Of two, the one that stays away can.
@@ -60,8 +52,6 @@ def test_what_ordinary_replies_follow_cannot_leak() -> None:
     assert not is_ordinary(())
     assert ended_rules(ordinary, (cancel(2),), 2) == ()
     assert ended_rules(combine(TENNIS, ordinary), (cancel(2),), 2) == (TENNIS.verifiers,)
-
-
-def test_what_no_rule_covers_is_undecided() -> None:
+    # What no rule covers is undecided.
     bare = hobby("tennis", verifiers=())
     assert leak_status(ended_rules(bare, (cancel(2),), 2), "Tennis!") == "undecided"
