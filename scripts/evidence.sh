@@ -304,13 +304,13 @@ stage_attend() { # where the model looks in the ordinary dialogues, both arms ov
   local from=$out/ordinary_135m
   [[ -f "$from/attention-turns.png" ]] || # written last
     gatt attend --results="$from" --num_dialogues=15 --overwrite=true \
-      --chart="$from/attention-turns.png"
+      --chart="$from/attention.png"
   # What hiding it costs, where much of it is kept still.
   [[ -f "$out/attend_20/attention.html" ]] ||
     gatt attend --results="$from" --num_dialogues=60 --turns='[20]' --overwrite=true \
       --output_dir="$out/attend_20"
   mkdir -p results/attend
-  cp "$from"/attention.{json,html} "$from/attention-turns.png" results/attend/
+  cp "$from"/attention.{json,html} "$from"/attention{,-turns}.png results/attend/
   cp "$out/attend_20/attention.json" results/attend/attention-20.json
   publish ordinary_135m "$from" # Its report has the section now.
 }

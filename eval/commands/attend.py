@@ -15,7 +15,7 @@ TAKES_OVERRIDES = True
 CONFIG = AttendConfig
 EXAMPLES = """examples:
   gatt attend --results runs/demo
-  gatt attend --results runs/demo --output_dir runs/look --chart runs/look/attention.png
+  gatt attend --results runs/demo --output_dir runs/look --chart runs/look/map.png
 
 It reads a finished evaluation. Without --output_dir, the report of the evaluation gets a section on
 attention.

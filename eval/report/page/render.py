@@ -15,7 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from eval.records.samples import Sample
-from eval.report.charts.attention import attention_svg
+from eval.report.charts.attention import map_svgs, turns_svg
 from eval.report.charts.curves import hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
@@ -56,7 +56,9 @@ def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
     return {
         "data": data,
         "conclusion": conclusion(data),
-        "svg": attention_svg(data, known),
+        "maps": map_svgs(data, known),
+        "told": data["maps"][0]["text"],
+        "svg": turns_svg(data, known),
         "tables": [_turn_table(data), *([_fall_table(falls)] if falls else [])],
     }
 

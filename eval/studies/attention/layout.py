@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from eval.records.samples import Sample
 from gatt.data.dialogue import Dialogue
 from gatt.data.views import Placement, prompt_of_turn, training_view
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, render, shared_length
-from gatt.models.encoded_view import encode_reply, encode_view, num_closing_tokens
+from gatt.models.encoded_view import EncodedView, encode_reply, encode_view, num_closing_tokens
+
+BIN_TOKENS: Final = 8
+"""Neighbouring tokens that share a bin; more in long dialogues."""
+MOST_BINS: Final = 96
+"""Bins of one dialogue, or one a message where it has more messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,20 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Bin:
+    """Neighbouring tokens `[start, end)` of one message.
+
+    `setup` is what the template and a system message of the dialogue's own put in front. The turn of
+    setup and instruction is 0.
+    """
+
+    start: int
+    end: int
+    part: Literal["setup", "instruction", "user", "reply"]
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """A dialogue as a model reads it (the trunk), and the replies that were generated within it."""
 
@@ -32,6 +52,7 @@ class Layout:
     last_prompt: int
     """First token of the last target's user message, with what the template puts before it."""
     targets: tuple[Target, ...]
+    bins: tuple[Bin, ...]
 
 
 def lay_out(
@@ -67,11 +88,13 @@ def lay_out(
         raise DataError(f"{dialogue.id}: no reply with text within the model's context")
     final = targets[-1]
     turn = final.sample.turn
+    span = instruction_span(tokenizer, dialogue, instruction, placement)
     return Layout(
         trunk=encoded.input_ids[: final.fork],
-        instruction=instruction_span(tokenizer, dialogue, instruction, placement),
+        instruction=span,
         last_prompt=encoded.reply_spans[turn - 2][1] if turn > 1 else 0,
         targets=tuple(targets),
+        bins=_bins(encoded, span, turn),
     )
 
 
@@ -100,3 +123,21 @@ def instruction_span(
     places = enumerate(encoded["offset_mapping"])
     held = [index for index, (first, last) in places if first < end and last > start]
     return held[0], held[-1] + 1
+
+
+def _bins(encoded: EncodedView, instruction: tuple[int, int], last_turn: int) -> tuple[Bin, ...]:
+    """Return the bins of all tokens up to the prompt of a turn; none crosses a message's end."""
+    prompts = encoded.prompt_lengths
+    start, end = instruction
+    messages = [Bin(0, start, "setup", 0), Bin(start, end, "instruction", 0)]
+    messages.append(Bin(end, prompts[0], "user", 1))
+    for turn in range(1, last_turn):
+        behind = encoded.reply_spans[turn - 1][1]
+        messages.append(Bin(prompts[turn - 1], behind, "reply", turn))
+        messages.append(Bin(behind, prompts[turn], "user", turn + 1))
+    width = max(BIN_TOKENS, -(-prompts[last_turn - 1] // MOST_BINS))
+    return tuple(
+        Bin(at, min(at + width, message.end), message.part, message.turn)
+        for message in messages
+        for at in range(message.start, message.end, width)
+    )

@@ -1,7 +1,7 @@
 """What the forward pass of a reply says: where its tokens looked, and what it is with tokens hidden.
 
 Weights are those of the reply's queries alone, since the prompt is read into a cache before.
-Shapes: H query heads, Q queries of a reply, C keys.
+Shapes: H query heads, Q queries of a reply, C keys, N bins.
 
 Causal check: the last turn is answered anew while its user message and its reply cannot attend to the
 instruction. Earlier turns have read it as before. As a control, as many random other tokens are hidden.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from transformers import DynamicCache, GenerationConfig
 
@@ -35,6 +36,8 @@ class TurnAttention:
     sample: Sample
     mass: float
     """Share of attention on the instruction's tokens, mean over layers, heads and the reply's tokens."""
+    bin_peak_N: npt.NDArray[np.float64]
+    """Largest weight in each bin before the reply, over layers, heads and tokens (Figure 10)."""
 
 
 def measure(model: Any, layout: Layout) -> tuple[TurnAttention, ...]:
@@ -57,11 +60,13 @@ def measure(model: Any, layout: Layout) -> tuple[TurnAttention, ...]:
                 output = _forward(model, rest, cache, output_attentions=True)
         finally:
             base.set_attn_implementation(before)
-        masses = [
-            float(layer_1HQC[0, ..., told].sum(-1, dtype=torch.float64).mean())
-            for layer_1HQC in output.attentions
-        ]
-        found.append(TurnAttention(target.sample, float(np.mean(masses))))
+        masses, peaks = [], []
+        for layer_1HQC in output.attentions:
+            masses.append(float(layer_1HQC[..., told].sum(-1, dtype=torch.float64).mean()))
+            peaks.append(layer_1HQC[..., :fork].amax((0, 1, 2)).double().cpu().numpy())
+        starts = [b.start for b in layout.bins if b.start < fork]
+        bin_peak_N = np.maximum.reduceat(np.max(peaks, axis=0), starts)
+        found.append(TurnAttention(target.sample, float(np.mean(masses)), bin_peak_N))
     return tuple(found)
 
 

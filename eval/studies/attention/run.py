@@ -1,4 +1,4 @@
-"""`gatt attend`: from the replies of an evaluation to `attention.json`, its page and its picture."""
+"""`gatt attend`: from the replies of an evaluation to `attention.json`, its page and its pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from eval.config import BASE, EvalConfig
 from eval.records.case import Case, Reply
 from eval.records.samples import REPORT_FILE
-from eval.report.charts.attention import save_attention_chart
+from eval.report.charts.attention import save_attention_charts
 from eval.report.charts.drawing import refuse_other_endings
 from eval.report.data.runs import ATTENTION_FILE, ATTENTION_SCHEMA, read_runs, samples_of
 from eval.report.page.render import render_attention, render_report
@@ -19,7 +19,7 @@ from eval.results.provenance import head
 from eval.scoring.verdict import judge
 from eval.studies.attention.layout import Layout, lay_out
 from eval.studies.attention.measure import hidden_replies, measure
-from eval.studies.attention.statistics import Looked, curves, falls
+from eval.studies.attention.statistics import Looked, curves, falls, maps
 from eval.studies.attention.task import HISTORY, AttendConfig, Task, read_task
 from gatt.comb.model_support import why_not_packable
 from gatt.config.load import config_dict
@@ -75,6 +75,7 @@ def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
         "num_dialogues": len({one.case.dialogue.id for one in looked}),
         "curves": curves(looked, task.arms),
         "unsighted": {"falls": falls(looked, task.arms)},
+        "maps": maps(looked, arm),
         "dropped": dropped,
         "num_layers": model_config.num_hidden_layers,
         "num_heads": model_config.num_attention_heads,
@@ -83,13 +84,12 @@ def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
 
 
 def _write(config: AttendConfig, results: Mapping[str, Any]) -> list[Path]:
-    """Write results, page, picture and, beside an evaluation, its report; return their places."""
+    """Write results, page, pictures and, beside an evaluation, its report; return their places."""
     written = [config.folder / ATTENTION_FILE, config.folder / "attention.html"]
     atomic_write_json(written[0], results)
     render_attention(results, written[1])
     if config.chart:
-        save_attention_chart(config.chart, results)
-        written.append(config.chart)
+        written += save_attention_charts(config.chart, results)
     if config.folder == config.results:
         runs = read_runs([str(config.results)])
         written.append(config.results / REPORT_FILE)
@@ -144,4 +144,4 @@ def _looked(
     for what, said in hidden_replies(engine, layout, adapter, most, seed).items():
         reply = Reply(case, turn, "turn", case.user_turn(turn), said)
         hidden[what] = said.text, judge(reply, arm, HISTORY, ()).status
-    return Looked(case, arm, turns, hidden)
+    return Looked(case, arm, layout.bins, turns, hidden)

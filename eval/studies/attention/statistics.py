@@ -1,10 +1,10 @@
-"""The value of `attention.json`: means over dialogues, and the fall with the instruction hidden."""
+"""The value of `attention.json`: means over dialogues, the fall with the instruction hidden, the map."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import stats
 
 from eval.metrics.intervals import Ways, paired_interval
 from eval.records.case import Case
+from eval.studies.attention.layout import Bin
 from eval.studies.attention.measure import INTACT, TurnAttention
 from gatt.verifiers.base import Status
 
@@ -25,6 +26,7 @@ class Looked:
 
     case: Case
     arm: str
+    bins: tuple[Bin, ...]
     turns: tuple[TurnAttention, ...]
     hidden: Mapping[str, tuple[str, Status]] = field(default_factory=dict)
     """What is hidden -> the reply to its last turn and its status; none for turn 1."""
@@ -47,17 +49,8 @@ def curves(looked: Sequence[Looked], arms: Sequence[str]) -> list[dict[str, Any]
         if len(values) > 1:
             half = float(stats.sem(values) * stats.t.ppf(0.975, len(values) - 1))
             low, high = round(max(0.0, mean - half), DIGITS), round(min(1.0, mean + half), DIGITS)
-        records.append(
-            {
-                "arm": arm,
-                "turn": turn,
-                "metric": "mass",
-                "value": round(mean, DIGITS),
-                "low": low,
-                "high": high,
-                "num_dialogues": len(values),
-            }
-        )
+        record = {"arm": arm, "turn": turn, "metric": "mass", "value": round(mean, DIGITS)}
+        records.append(record | {"low": low, "high": high, "num_dialogues": len(values)})
     return records
 
 
@@ -97,3 +90,29 @@ def _fall(pairs: Sequence[tuple[Case, bool, bool]]) -> dict[str, Any]:
     found = paired_interval(before - after, Ways(*(c.astype(np.int64) for c in codes)))
     rates = {"intact": float(before.mean()), "unsighted": float(after.mean())}
     return rates | {"fall": found.difference, "low": found.low, "high": found.high}
+
+
+def maps(looked: Sequence[Looked], arm: str) -> list[dict[str, Any]]:
+    """Return both arms' maps of the case that an arm keeps at most turns; of several the first."""
+    best = max(
+        (one for one in looked if one.arm == arm),
+        key=lambda one: sum(turn.sample.status == "pass" for turn in one.turns),
+    ).case
+    told = best.instruction
+    return [
+        {
+            "arm": one.arm,
+            "dialogue": best.dialogue.id,
+            "instruction": told and told.id,
+            "text": told and told.text,
+            "bins": [asdict(b) for b in one.bins],
+            "rows": [_row(turn) for turn in one.turns],
+        }
+        for one in looked
+        if one.case.id == best.id
+    ]
+
+
+def _row(reply: TurnAttention) -> dict[str, Any]:
+    sample, peak = reply.sample, reply.bin_peak_N.round(DIGITS).tolist()
+    return {"turn": sample.turn, "status": sample.status, "peak": peak}

@@ -38,7 +38,7 @@ class AttendConfig:
     overwrite: bool = False
     """Whether an existing `attention.json` may be replaced."""
     chart: Path | None = None
-    """A picture of the share over turns too (.png, .svg or .pdf)."""
+    """Pictures too: the map as FILE (.png, .svg or .pdf), and the turns beside it as FILE-turns."""
 
     def __post_init__(self) -> None:
         if self.num_dialogues < 1 or any(turn < 1 for turn in self.turns):

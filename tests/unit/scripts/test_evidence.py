@@ -45,7 +45,7 @@ for word in "$@"; do
   [[ $3 != attend ]] || touch "${word#*=}"/attention.{json,html}
   [[ $3 != train ]] || { mkdir -p "${word#*=}"/adapter && touch "${word#*=}"/adapter/README.md; }
 done
-[[ $3 != attend ]] || touch runs/evidence/ordinary_135m/attention{.json,.html,-turns.png}
+[[ $3 != attend ]] || touch runs/evidence/ordinary_135m/attention{.json,.html,.png,-turns.png}
 """
 RECORDER = """#!/usr/bin/env bash
 [[ $1 != - ]] || exit 0

@@ -66,7 +66,7 @@ def looked(folder: Path) -> Path:
     """Return the folder of an evaluation that was looked at."""
     run = evaluated(folder, folder / "run").output_dir
     assert 'id="attention"' not in (run / "report.html").read_text(encoding="utf-8")
-    assert main(["attend", f"--results={run}", f"--chart={folder / 'turns.png'}"]) == 0
+    assert main(["attend", f"--results={run}", f"--chart={folder / 'map.png'}"]) == 0
     return run
 
 
@@ -76,7 +76,7 @@ def data(looked: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_file_holds_the_run_and_the_curves(data: dict[str, Any]) -> None:
+def test_the_file_holds_the_run_the_curves_and_the_map(data: dict[str, Any], looked: Path) -> None:
     assert data["schema"] == 1
     assert {"versions", "commit", "command", "hardware", "config", "verifiers"} <= set(data["run"])
     assert data["arms"] == ["base", "gatt"]
@@ -86,6 +86,17 @@ def test_the_file_holds_the_run_and_the_curves(data: dict[str, Any]) -> None:
         for turn in (1, 2, 3):
             mass = records[arm, "mass", turn]
             assert 0 <= mass["low"] < mass["value"] < mass["high"] <= 1
+    base, gatt = data["maps"]
+    assert (base["arm"], gatt["arm"]) == ("base", "gatt")
+    assert base["bins"] == gatt["bins"]
+    assert base["rows"][2]["peak"] != gatt["rows"][2]["peak"]
+    lines = (looked / "samples.jsonl").read_text(encoding="utf-8").splitlines()
+    told = {(s["arm"], s["dialogue"], s["turn"]): s["status"] for s in map(json.loads, lines)}
+    for row in gatt["rows"]:
+        assert row["status"] == told["gatt", gatt["dialogue"], row["turn"]]
+    lengths = [len(row["peak"]) for row in base["rows"]]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] == len(base["bins"])
 
 
 def test_the_last_turn_is_answered_anew_for_both_arms(data: dict[str, Any]) -> None:
@@ -96,11 +107,12 @@ def test_the_last_turn_is_answered_anew_for_both_arms(data: dict[str, Any]) -> N
     assert all(f["num_pairs"] + f["num_undecided"] == f["num_replies"] == NUM for f in falls)
 
 
-def test_page_picture_and_report_show_it(looked: Path, folder: Path) -> None:
+def test_page_pictures_and_report_show_it(looked: Path, folder: Path) -> None:
     page = (looked / "attention.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 3  # a map for each arm, and the curves
     assert not re.search(r'(src|href)="(?!#)', page.replace("xlink:href", "href"))
-    assert (folder / "turns.png").read_bytes().startswith(b"\x89PNG")
+    for ending in ("", "-turns"):
+        assert (folder / f"map{ending}.png").read_bytes().startswith(b"\x89PNG")
     report = looked / "report.html"
     text = report.read_text(encoding="utf-8")
     assert 'href="#attention"' in text
@@ -117,7 +129,7 @@ def test_what_is_there_is_replaced_only_when_asked(
     for more in ([], ["--overwrite=true"]):
         assert main([*words, "--num_dialogues=1", *more]) == 0
     found = json.loads((folder / "look" / "attention.json").read_text(encoding="utf-8"))
-    assert [(r["arm"], r["turn"]) for r in found["curves"]] == [("base", 2), ("gatt", 2)]
+    assert [[row["turn"] for row in one["rows"]] for one in found["maps"]] == [[2], [2]]
     assert found["num_dialogues"] == 1
     capsys.readouterr()
     assert main(words) == 2
@@ -132,7 +144,7 @@ def test_turns_behind_the_end_of_the_context_are_counted(
     config = evaluated(folder, tmp_path / "run", num_turns=40, num_dialogues=1)
     found = attend(AttendConfig(results=config.output_dir))[0]
     (num,) = found["dropped"].values()
-    num_looked = len(found["curves"]) // 2
+    num_looked = len(found["maps"][1]["rows"])
     assert 1 < num_looked < 40
     assert num == 2 * (40 - num_looked)
     assert f"not measured: {num} (replies without text, or behind the end of" in caplog.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.studies.attention.layout import instruction_span, lay_out
+from eval.studies.attention.layout import BIN_TOKENS, instruction_span, lay_out
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError, TemplateError
 from tests.support.models.tiny import CHATML, tiny_tokenizer
@@ -29,7 +29,7 @@ def test_the_span_holds_the_instruction_and_nothing_else(placement, told) -> Non
         assert ("Be kind" in before) == (given is own)
 
 
-def test_targets_and_prompts_lie_where_the_template_puts_them() -> None:
+def test_targets_prompts_and_bins_lie_where_the_template_puts_them() -> None:
     tokenizer = tiny_tokenizer()
     replies = (
         sample(turn=1, reply="Bonjour."),
@@ -43,7 +43,20 @@ def test_targets_and_prompts_lie_where_the_template_puts_them() -> None:
     last = tokenizer.decode(found.trunk[found.last_prompt :])
     asked = dialogue(1).user_turns[2]
     assert last == f"\n<|im_start|>user\n{asked}<|im_end|>\n<|im_start|>assistant\n"
-    assert len(found.trunk) == found.targets[1].fork
+    assert [b.start for b in found.bins[1:]] == [b.end for b in found.bins[:-1]]
+    assert found.bins[0].start == 0
+    assert found.bins[-1].end == len(found.trunk) == found.targets[1].fork
+    assert max(b.end - b.start for b in found.bins) == BIN_TOKENS
+    told = [b for b in found.bins if b.part == "instruction"]
+    assert (told[0].start, told[-1].end) == found.instruction
+    texts = {
+        (part, turn): tokenizer.decode(
+            [i for b in found.bins if (b.part, b.turn) == (part, turn) for i in found.trunk[b.start : b.end]]
+        )
+        for part, turn in (("reply", 2), ("user", 2))
+    }  # fmt: skip
+    assert texts["reply", 2] == f"{dialogue(1).replies[1]}<|im_end|>"
+    assert dialogue(1).user_turns[1] in texts["user", 2]
 
 
 def test_replies_behind_the_context_are_left_out_and_counted() -> None:

@@ -92,12 +92,16 @@ def eager_weights(name: str, turn: int) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_sums_are_those_of_eager_attention(name: str, monkeypatch) -> None:
+def test_sums_and_maxima_are_those_of_eager_attention(name: str, monkeypatch) -> None:
     monkeypatch.setattr(torch.nn.functional, "softmax", _softmax)
     start, end = layout().instruction
     for found in measure(model(name), layout()):
         expected = eager_weights(name, found.sample.turn)
         told = expected[..., start:end]
+        fork = next(t.fork for t in layout().targets if t.sample == found.sample)
+        bins = [b for b in layout().bins if b.end <= fork]
+        peaks = [expected[..., b.start : b.end].max() for b in bins]
+        np.testing.assert_allclose(found.bin_peak_N, peaks, rtol=0, atol=1e-6)
         assert found.mass == pytest.approx(float(told.sum(-1).mean()), abs=1e-6)
 
 

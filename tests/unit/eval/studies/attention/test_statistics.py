@@ -1,15 +1,16 @@
-"""Means over dialogues, and falls, by hand."""
+"""Means over dialogues, falls and the choice of the map, by hand."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eval.records.case import Case
 from eval.studies.attention.measure import INSTRUCTION, INTACT, TurnAttention
-from eval.studies.attention.statistics import Looked, curves, falls
+from eval.studies.attention.statistics import Looked, curves, falls, maps
 from tests.support.runs.judged import RULE, instruction, sample
 from tests.support.runs.stages import dialogue
 
@@ -22,10 +23,11 @@ def looked(arm: str, number: int, masses: list[float], status: Any = "pass") -> 
         TurnAttention(
             sample(arm=arm, turn=turn, dialogue=case.dialogue.id, status=status),
             mass,
+            np.array([0.9]),
         )
         for turn, mass in enumerate(masses, start=1)
     )
-    return Looked(case, arm, turns)
+    return Looked(case, arm, (), turns)
 
 
 def test_the_interval_of_a_mean_is_students() -> None:
@@ -77,3 +79,17 @@ def test_the_fall_is_paired_and_undecided_pairs_are_counted() -> None:
     assert 0 < gatt["low"] < gatt["fall"] < gatt["high"] <= 1
     assert (base["num_pairs"], base["num_undecided"], base["fall"]) == (0, 1, None)
     assert falls([], ARMS) == []
+
+
+def test_the_picture_is_of_the_case_that_the_adapter_keeps_most_often() -> None:
+    given = [
+        looked(arm, number, [0.1, 0.2], status)
+        for number, kept in enumerate(("fail", "undecided", "pass", "pass"))
+        for arm, status in (("base", "pass"), ("gatt", kept))
+    ]
+    # Of those alike the first; both arms of it.
+    found = maps(given, "gatt")
+    assert [(one["dialogue"], one["arm"]) for one in found] == [
+        (dialogue(2).id, "base"), (dialogue(2).id, "gatt"),
+    ]  # fmt: skip
+    assert found[1]["rows"][1] == {"turn": 2, "status": "pass", "peak": [0.9]}
