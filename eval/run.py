@@ -238,7 +238,7 @@ def check_cases(config: EvalConfig) -> None:
     if needs_earlier or (config.output_dir / ROLLOUTS_FILE).exists():
         return
     catalog = config.instructions.load()
-    inputs = load_inputs(config, catalog, lambda: make_engine(config.engine), "")
+    inputs = load_inputs(config, catalog)
     if any(case.instruction is not None for case in inputs.cases):
         # Task completion does not count then, and finding the language of every reply is slow.
         config = replace(config, task_completion=False)

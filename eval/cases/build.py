@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from eval.cases.asked_turns import last_turn
-from eval.cases.draw import add_seams, add_switches, join_dialogues, make_cases
+from eval.cases.draw import add_switches, join_dialogues, make_cases
 from eval.config import EvalConfig, used_adapters
-from eval.records.case import Case
+from eval.records.case import TOPIC_JUMP, Case, Event
 from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
@@ -34,24 +34,25 @@ class Inputs:
     """The dialogues that the cases are made of: no adapter may have been trained on them."""
     source: dict[str, object]
     """Description of the source in `results.json`."""
-    constraints: tuple[Mapping[str, str], ...] = ()
-    """Who decides the constraints of an imported benchmark."""
 
 
 def load_inputs(
-    config: EvalConfig, catalog: Catalog, engine: Callable[[], Engine], model_weights: str
+    config: EvalConfig,
+    catalog: Catalog,
+    engine: Callable[[], Engine] | None = None,
+    model_weights: str = "",
 ) -> Inputs:
     """Return the cases that a configuration describes.
 
     Args:
         config: of the evaluation.
         catalog: the instructions.
-        engine: makes the engine, if the model has to answer the dialogues first.
+        engine: makes the engine, if the model has to answer the dialogues first; None: no model does.
         model_weights: digest of its weights.
 
     Raises:
         CatalogError: no instruction can be drawn.
-        ConfigError: a source that cannot be loaded, or with `only_trained` an
+        ConfigError: a source that cannot be loaded, or needs a model; or with `only_trained` an
             adapter that does not say what it was trained on.
         DataError: no dialogue or too few, a broken case file, or one that needs another history.
     """
@@ -63,7 +64,12 @@ def load_inputs(
     joined = join_dialogues(dialogues, config.num_turns) if config.num_turns else {}
     if joined:
         dialogues = [long.dialogue for long in joined.values()]
-    cases = add_seams(make_cases(config, catalog, dialogues, trained), joined)
+    # A joined dialogue changes its topic where its next part begins.
+    seams = {name: dict.fromkeys(long.seams, Event(TOPIC_JUMP)) for name, long in joined.items()}
+    cases = [
+        replace(case, events=seams.get(case.dialogue.id, {})) if case.instruction else case
+        for case in make_cases(config, catalog, dialogues, trained)
+    ]
     cases = add_switches(config, catalog, cases, trained)
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
@@ -89,31 +95,36 @@ def _num_trained(
 
 def _of_file(config: EvalConfig) -> Inputs:
     path: Any = config.cases
-    found = read_cases(path)
-    bound = [case.id for case in found.cases if case.needs_own_history]
+    cases = read_cases(path)
+    bound = [case.id for case in cases if case.needs_own_history]
     if bound and set(config.histories) != {"own"}:
         raise DataError(
             f"{path}: case {bound[0]!r} has no replies that answer what the user says: expected histories "
             f"[own], found {list(config.histories)}"
         )
-    if not any(last_turn(case, config) for case in found.cases):
-        longest = max(case.num_turns for case in found.cases)
+    if not any(last_turn(case, config) for case in cases):
+        longest = max(case.num_turns for case in cases)
         raise DataError(
             f"{path}: no case has one of the turns {list(config.turns)}: expected turns up to {longest}"
         )
-    dialogues = tuple(case.dialogue for case in found.cases)
+    dialogues = tuple(case.dialogue for case in cases)
     # Replies under an instruction may follow it, so they are no ordinary replies.
-    own = tuple(c.dialogue for c in found.cases if c.has_replies and c.instruction is None)
+    own = tuple(c.dialogue for c in cases if c.has_replies and c.instruction is None)
     source: dict[str, object] = {"source": path.name, "num_read": len(dialogues)}
-    return Inputs(found.cases, own, dialogues, source, found.constraints)
+    return Inputs(cases, own, dialogues, source)
 
 
 def _dialogues(
-    config: EvalConfig, engine: Callable[[], Engine], model_weights: str
+    config: EvalConfig, engine: Callable[[], Engine] | None, model_weights: str
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return the dialogues of the source; the base model answers `questions`, and the answers are stored."""
     if config.source.name != "questions":
         return config.source.load(config.part)
+    if engine is None:
+        raise ConfigError(
+            "source.name is 'questions': no model answers them beforehand here: expected chitchat, jsonl or "
+            "hub"
+        )
     source = replace(
         config.source, num=config.source.num or max(config.num_dialogues, config.num_plain)
     )

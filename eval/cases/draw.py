@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from typing import Any
 
 from eval.config import REMINDER, EvalConfig
-from eval.records.case import TOPIC_JUMP, Case, Event
+from eval.records.case import Case
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
@@ -96,9 +96,22 @@ def make_cases(
             config.instructions.select(catalog, ())
             empty.append(split)
             continue
-        cases += _cases_of_split(
-            config, catalog, split, only_trained(pool, trained), dialogues, used
-        )
+        pool = only_trained(pool, trained)
+        rng = random.Random(f"{config.seed}/{split}")
+        for index, entries in enumerate(_draws(config, catalog, pool, rng)):
+            instruction = compose(entries, rng, config.instructions.terse_probability)
+            probe = draw_probe(config, instruction.probes, rng)
+            start = index % len(dialogues)
+            turn = (*dialogues[start:], *dialogues[:start])
+            dialogue = next((d for d in turn if (d.id, instruction.id) not in used), None)
+            if dialogue is None:
+                raise DataError(
+                    f"split {split!r}: {config.num_dialogues} cases from {len(dialogues)} dialogues and "
+                    f"{len(pool)} catalogue entries repeat {instruction.id!r} on a dialogue: lower "
+                    "num_dialogues, or allow more of either"
+                )
+            used.add((dialogue.id, instruction.id))
+            cases.append(Case(f"{split}-{index:04d}", dialogue, instruction, probe))
     if not cases and config.num_dialogues:
         raise CatalogError(
             f"no catalogue entry in splits {', '.join(empty)} with the chosen families and values: "
@@ -110,31 +123,6 @@ def make_cases(
         )
     plain = enumerate(dialogues[: config.num_plain])
     return [*cases, *(Case(f"plain-{n:04d}", d, None, None) for n, d in plain)]
-
-
-def _cases_of_split(
-    config: EvalConfig,
-    catalog: Catalog,
-    split: str,
-    pool: Sequence[Entry],
-    dialogues: Sequence[Dialogue],
-    used: set[tuple[str, str]],
-) -> Iterator[Case]:
-    """Yield the cases of a split; `used` are pairs of dialogue and instruction, and grows."""
-    rng = random.Random(f"{config.seed}/{split}")
-    for index, entries in enumerate(_draws(config, catalog, pool, rng)):
-        instruction = compose(entries, rng, config.instructions.terse_probability)
-        probe = draw_probe(config, instruction.probes, rng)
-        turn = [*dialogues[index % len(dialogues) :], *dialogues[: index % len(dialogues)]]
-        dialogue = next((d for d in turn if (d.id, instruction.id) not in used), None)
-        if dialogue is None:
-            raise DataError(
-                f"split {split!r}: {config.num_dialogues} cases from {len(dialogues)} dialogues and "
-                f"{len(pool)} catalogue entries repeat {instruction.id!r} on a dialogue: lower "
-                "num_dialogues, or allow more of either"
-            )
-        used.add((dialogue.id, instruction.id))
-        yield Case(f"{split}-{index:04d}", dialogue, instruction, probe)
 
 
 def draw_probe(config: EvalConfig, probes: Sequence[Probe], rng: random.Random) -> Probe | None:
@@ -156,16 +144,6 @@ def only_trained(pool: Sequence[Entry], trained: Collection[str] | None) -> tupl
             "families and values: choose others"
         )
     return left
-
-
-def add_seams(cases: Sequence[Case], joined: Mapping[str, LongDialogue]) -> list[Case]:
-    """Return the cases with a topic jump at each seam of a joined dialogue; plain ones stay as they are."""
-    return [
-        replace(case, events=dict.fromkeys(joined[case.dialogue.id].seams, Event(TOPIC_JUMP)))
-        if case.instruction and case.dialogue.id in joined
-        else case
-        for case in cases
-    ]
 
 
 def _draws(
@@ -281,14 +259,12 @@ def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) 
         told_first = is_told_first and case.instruction is not None
         return facts.shows_later_system(is_behind_system=case.dialogue.has_system or told_first)
 
-    num_moved = sum(not is_shown(case) for case in later)
-    if not num_moved:
-        return list(cases)
-    log.warning(
-        "%d cases: a change of the instruction stands in front of the user's message, because the chat "
-        "template does not take a later system message",
-        num_moved,
-    )
+    if num_moved := sum(not is_shown(case) for case in later):
+        log.warning(
+            "%d cases: a change of the instruction stands in front of the user's message, because the chat "
+            "template does not take a later system message",
+            num_moved,
+        )
     return [
         case if is_shown(case) else replace(case, switches=told_by_user(case.switches))
         for case in cases

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,7 +26,6 @@ from eval.scoring.completion import NO_ENCODER, open_reason
 from eval.scoring.judge.config import Task
 from gatt.data.catalog.ordinary_replies import ORDINARY, is_ordinary
 from gatt.data.catalog.read import Catalog
-from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.verifiers import check_all, overall
@@ -60,19 +59,18 @@ class Triggers:
         }
 
 
-def find_triggers(pool: Sequence[Entry], replies: Sequence[str]) -> Triggers:
-    """Return the entries of the pool that ordinary replies, and own replies of dialogues, do not satisfy."""
+def triggers_of(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:
+    """Return what counts as a false trigger, None in a run without plain dialogues.
+
+    These are the entries that ordinary replies, and own replies of dialogues, do not satisfy.
+    """
+    if all(case.instruction is not None for case in inputs.cases):
+        return None
+    replies = _own_replies(inputs, config.turns)
+    pool = config.instructions.select(catalog, ())
     left_out = tuple(e.id for e in pool if _is_ordinary(e, replies))
     entries = tuple(e for e in pool if e.id not in left_out)
     return Triggers(entries, left_out, len(ORDINARY) + len(replies))
-
-
-def triggers_of(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Triggers | None:
-    """Return what counts as a false trigger, None in a run without plain dialogues."""
-    if all(case.instruction is not None for case in inputs.cases):
-        return None
-    replies = own_replies(inputs.dialogues, inputs.cases, config.turns)
-    return find_triggers(config.instructions.select(catalog, ()), replies)
 
 
 def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
@@ -83,14 +81,12 @@ def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
     return statuses.count("pass") > MOST_SHARE * len(replies)
 
 
-def own_replies(
-    dialogues: Sequence[Dialogue], cases: Sequence[Case], turns: Collection[int]
-) -> list[str]:
+def _own_replies(inputs: Inputs, turns: Collection[int]) -> list[str]:
     """Return up to `MOST_REPLIES` own replies, each once, none judged as one of a plain case."""
-    plain = {case.dialogue.id for case in cases if case.instruction is None}
+    plain = {case.dialogue.id for case in inputs.cases if case.instruction is None}
     found = [
         reply
-        for dialogue in dialogues
+        for dialogue in inputs.dialogues
         for turn, reply in enumerate(dialogue.replies, start=1)
         if dialogue.id not in plain or turn not in turns
     ]
@@ -113,37 +109,23 @@ COMPLETION: Final = "replies, for task completion"
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """Replies of one sort that stay undecided whatever they say."""
-
-    what: str
-    num: int
-    total: int
-    reasons: tuple[str, ...]
-    """The most frequent first."""
-
-    def __str__(self) -> str:
-        """Return the gap as a note says it."""
-        return f"{self.num:,} of {self.total:,} {self.what}: {'; '.join(self.reasons)}"
-
-
-@dataclass(frozen=True, slots=True)
 class Unmeasured:
     """Everything that a run leaves undecided."""
 
-    gaps: tuple[Gap, ...]
+    gaps: Mapping[str, str]
+    """Which replies, and the note: how many of them stay undecided whatever they say, and why."""
     is_all: bool
     """Whether nothing about instructions can be measured; in a run without instructions: nothing at all."""
 
     @property
     def asked(self) -> str:
         """The gaps of turns and probes, or of task completion if there are no others."""
-        main = [gap for gap in self.gaps if gap.what != COMPLETION]
-        return "; ".join(map(str, main or self.gaps)) or "no reply is judged"
+        main = [note for what, note in self.gaps.items() if what != COMPLETION]
+        return "; ".join(main or self.gaps.values()) or "no reply is judged"
 
     def line(self, *, of_completion: bool = True) -> str:
         """Return the gaps in one line, those of task completion too or not; empty without any."""
-        told = [str(gap) for gap in self.gaps if of_completion or gap.what != COMPLETION]
+        told = [n for what, n in self.gaps.items() if of_completion or what != COMPLETION]
         return f"Not measured: {'. '.join(told)}." if told else ""
 
 
@@ -166,13 +148,14 @@ def find_unmeasured(
                 counts[what][reason] += num - num_decided
                 counts[what][""] += num_decided
     has_instructions = any(case.instruction for case in cases)
-    gaps = []
+    gaps = {}
     for what, found in counts.items():
         reasons = tuple(r for r, num in found.most_common() if r and num)
         if reasons:
-            gaps.append(Gap(what, found.total() - found[""], found.total(), reasons))
+            num, total = found.total() - found[""], found.total()
+            gaps[what] = f"{num:,} of {total:,} {what}: {'; '.join(reasons)}"
     is_all = not any(found[""] for what, found in counts.items() if what != COMPLETION)
-    return Unmeasured(tuple(gaps), is_all and (has_instructions or not counts[COMPLETION][""]))
+    return Unmeasured(gaps, is_all and (has_instructions or not counts[COMPLETION][""]))
 
 
 def refuse_unmeasured(

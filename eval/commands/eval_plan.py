@@ -11,7 +11,6 @@ from eval.config import EvalConfig, used_adapters
 from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import row_keys, turns_of_row
 from gatt.commands.run.plan import StagePlan, count_tokens, num_there
-from gatt.generation.config import make_engine
 
 FILES = ("results.json", "samples.jsonl", ROLLOUTS_FILE, "report.html", "curve.png", "eval.yaml")
 
@@ -30,7 +29,7 @@ def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
     )
     if not config.cases and is_open:
         return StagePlan(summary="cases that are not here yet", files=FILES, model=model)
-    inputs = load_inputs(config, config.instructions.load(), lambda: make_engine(config.engine), "")
+    inputs = load_inputs(config, config.instructions.load())
     tokens = {}
     for case in inputs.cases:
         texts = [m.content for m in case.dialogue.messages[: 2 * last_turn(case, config)]]

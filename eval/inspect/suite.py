@@ -24,7 +24,7 @@ from eval.records.samples import Sample
 from eval.scoring.verdict import RUNNER, judge
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
-from gatt.generation.base import Engine, Generation
+from gatt.generation.base import Generation
 from gatt.verifiers import Verdict
 
 log = logging.getLogger(__name__)
@@ -67,11 +67,8 @@ def prepared(settings: Mapping[str, Any]) -> Prepared:
 @cache
 def _prepared(settings: str) -> Prepared:
     config = _config(**json.loads(settings))
-    if config.source.name == "questions" and not config.cases:
-        # Before a file is made for their answers.
-        _no_engine()
     catalog = config.instructions.load()
-    inputs = load_inputs(config, catalog, _no_engine, "")
+    inputs = load_inputs(config, catalog)
     triggers = triggers_of(config, catalog, inputs)
     pool = triggers.entries if triggers else ()
     if line := refuse_unmeasured(config, inputs.cases, triggers).line():
@@ -96,13 +93,6 @@ def _config(arm: str, **given: Any) -> EvalConfig:
     return config_of({**values, "task_completion": False, **given})
 
 
-def _no_engine() -> Engine:
-    raise ConfigError(
-        "source.name is 'questions': no model answers them beforehand under Inspect; expected chitchat, "
-        "jsonl or hub"
-    )
-
-
 def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list[Sample]:
     """Return the samples of a case in the order of turns.
 
@@ -121,12 +111,6 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
             sample = replace(sample, verdicts=(Verdict("undecided", why, RUNNER, 1),))
         samples.append(sample)
     return samples
-
-
-def share_kept(samples: Sequence[Sample]) -> float:
-    """Return the share of decided replies of a case that keep its instruction; NaN without any."""
-    statuses = [o.status for o in METRICS["adherence"](samples) if o.status != "undecided"]
-    return statuses.count("pass") / len(statuses) if statuses else float("nan")
 
 
 def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:

@@ -126,14 +126,7 @@ class Case:
         return own[turn - 1] if turn <= len(own) else None
 
     def expected(self, turn: int) -> Expected:
-        """Return `kept` if `instruction_at` holds, `released` after the user has taken it back."""
-        event = self.events.get(turn)
-        if event is not None and event.verifiers:
-            return "kept"
-        return self.told(turn)
-
-    def told(self, turn: int) -> Expected:
-        """Return `kept` if the instruction itself still holds at a turn, else `released`."""
+        """Return `kept` if the instruction still holds at a turn, `released` after it was taken back."""
         switch = last_switch(self.switches, turn)
         since = switch.turn if switch else 1
         # Events before the last change do not concern the new instruction.
@@ -147,7 +140,7 @@ class Case:
     def held_at(self, turn: int) -> Instruction | None:
         """Return the instruction in force at a turn, None if none is."""
         held = in_force(self.instruction, self.switches, turn)
-        return held if self.told(turn) == "kept" else None
+        return held if self.expected(turn) == "kept" else None
 
     def ended_at(self, turn: int) -> Instruction | None:
         """Return the instruction that the last change up to a turn replaced or took back."""
@@ -170,7 +163,7 @@ class Case:
         None if an event has released the model: then no answer to a probe is right or wrong.
         """
         switch = last_switch(self.switches, turn)
-        if switch is not None and switch.instruction is None and self.told(turn) == "released":
+        if switch is not None and switch.instruction is None and self.expected(turn) == "released":
             return self.ended_at(turn)
         return self.held_at(turn)
 
@@ -178,14 +171,12 @@ class Case:
     def release_turn(self) -> int | None:
         """The first turn from which on the instruction does not hold, None if it always holds."""
         turns = sorted({*self.events, *(s.turn for s in self.switches)})
-        return next((t for t in turns if self.told(t) == "released"), None)
+        return next((t for t in turns if self.expected(t) == "released"), None)
 
     def instruction_at(self, turn: int, kind: Kind = "turn") -> Instruction | None:
         """Return the instruction with everything that must hold at a turn as its verifiers.
 
-        It is the instruction in force, or the last one if that was taken back; for probes see
-        `probed_at`. If the event of the turn releases the model and brings verifiers of its own, as
-        a rule that replaces another, the old verifiers must not pass any more and the new ones must.
+        It is the instruction in force, or the last one if that was taken back; for probes see `probed_at`.
         """
         if kind == "probe":
             return self.probed_at(turn)
@@ -197,9 +188,6 @@ class Case:
         if not held and all(v.kind != JUDGE for v in event.verifiers):
             # The rule of this turn does not replace the judge, which decides the instruction.
             held = (VerifierSpec(JUDGE, {"rubric": instruction.text}),)
-        if self.told(turn) == "released" and held:
-            rules = [{"kind": v.kind, **v.params} for v in held]
-            held = (VerifierSpec("not", {"of": {"kind": "all", "of": rules}}),)
         return replace(instruction, verifiers=(*held, *event.verifiers))
 
     def words(self) -> dict[str, Any]:

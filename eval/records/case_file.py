@@ -18,10 +18,10 @@ a plain one. The judge decides an instruction without verifiers.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
@@ -32,7 +32,6 @@ from gatt.data.switches import Switch, SwitchKind, SwitchPlace
 from gatt.errors import ConfigError, DataError
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
-from gatt.verifiers.graded.score import DECIDED_LATER
 
 RESERVED: Final = ("all", "plain", "combined")
 """Names of tables for totals, for cases without instruction and for several families at once."""
@@ -70,13 +69,6 @@ class _WrittenSwitch:
 
 
 @dataclass(frozen=True)
-class _Constraint:
-    by: Literal["rules", "judge", "not covered"]
-    id: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True)
 class _WrittenCase:
     """A line of the file."""
 
@@ -87,7 +79,8 @@ class _WrittenCase:
     probes: tuple[_WrittenProbe, ...] = ()
     events: dict[int, Event] = field(default_factory=dict)
     switches: tuple[_WrittenSwitch, ...] = ()
-    constraints: tuple[_Constraint, ...] = ()
+    constraints: Any = None
+    """What imports of earlier versions wrote; not read."""
 
     def __post_init__(self) -> None:
         # Row keys of the roll-outs hold the id between slashes.
@@ -109,16 +102,7 @@ class _WrittenCase:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class CaseFile:
-    """The cases of a file, and who decides the constraints that they were made from."""
-
-    cases: tuple[Case, ...]
-    constraints: tuple[Mapping[str, str], ...]
-    """`id`, `text` and `by` of each, as importers write them; empty for files without."""
-
-
-def read_cases(path: Path) -> CaseFile:
+def read_cases(path: Path) -> tuple[Case, ...]:
     """Return the cases of a JSONL file.
 
     Raises:
@@ -126,17 +110,15 @@ def read_cases(path: Path) -> CaseFile:
             unknown key, a case that breaks its contract, or a repeated id.
     """
     cases: dict[str, Case] = {}
-    constraints: list[Mapping[str, str]] = []
-    for number, (case, named) in parsed_records(path, _parse, is_whole=True):
+    for number, case in parsed_records(path, _parse, is_whole=True):
         if case.id in cases:
             raise DataError(
                 f"{path} line {number}: id {case.id!r} is repeated: expected unique ids"
             )
         cases[case.id] = case
-        constraints += named
     if not cases:
         raise DataError(f"{path}: no case in it: expected one JSON object a line")
-    return CaseFile(_with_shared_ids(cases.values()), tuple(constraints))
+    return _with_shared_ids(cases.values())
 
 
 def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
@@ -168,10 +150,9 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _parse(number: int, raw: dict[str, Any]) -> tuple[Case, list[Mapping[str, str]]]:
+def _parse(number: int, raw: dict[str, Any]) -> Case:
     try:
-        written = typed(_WrittenCase, {"id": str(number), **raw})
-        return _case(written), [asdict(constraint) for constraint in written.constraints]
+        return _case(typed(_WrittenCase, {"id": str(number), **raw}))
     except (ConfigError, ShapeError) as error:
         raise DataError(str(error)) from None
 
@@ -181,11 +162,10 @@ def _case(written: _WrittenCase) -> Case:
     instruction = None
     if written.instruction is not None:
         instruction = _instruction(written.id, written.instruction, written.probes)
-        _check_releases(instruction, written.events)
     for turn in written.events:
         if not 1 <= turn <= dialogue.num_turns:
             raise DataError(f"event at turn {turn}: expected a turn from 1 to {dialogue.num_turns}")
-    return Case(
+    case = Case(
         written.id,
         dialogue,
         instruction,
@@ -194,6 +174,13 @@ def _case(written: _WrittenCase) -> Case:
         has_replies=written.messages is not None and len(dialogue.replies) > 0,
         switches=_switches(written.id, written.switches, instruction),
     )
+    for turn, event in written.events.items():
+        if event.verifiers and case.expected(turn) == "released":
+            raise DataError(
+                f"event at turn {turn}: 'verifiers' after a release: expected a switch of kind 'replace' for a "
+                "rule that takes the place of another"
+            )
+    return case
 
 
 def _switches(
@@ -213,27 +200,6 @@ def _switches(
         found.append(Switch(given.turn, given.kind, given.place, given.text, new))
         held = new
     return tuple(found)
-
-
-def _check_releases(instruction: Instruction, events: Mapping[int, Event]) -> None:
-    """Refuse rules that could not be judged after a release.
-
-    Raises:
-        DataError: a rule at a turn where it is open if the instruction holds.
-    """
-    is_released = False
-    for turn, event in sorted(events.items()):
-        if event.verifiers and event.expect is None and is_released:
-            raise DataError(
-                f"event at turn {turn}: 'verifiers' after a release: expected 'expect' too"
-            )
-        is_released = event.expect == "released" or (is_released and event.expect is None)
-        kinds = {v.kind for v in instruction.verifiers}
-        if event.verifiers and is_released and (not kinds or kinds & DECIDED_LATER):
-            raise DataError(
-                f"event at turn {turn}: 'verifiers' and a release from an instruction that the judge or a "
-                "score decides: expected rules in the instruction, or no 'verifiers' here"
-            )
 
 
 def _dialogue(written: _WrittenCase) -> Dialogue:

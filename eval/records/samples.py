@@ -172,7 +172,9 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class _WrittenVerdict:
+class WrittenVerdict:
+    """The JSON form of a verdict."""
+
     status: Status
     evidence: str
     verifier: str
@@ -180,22 +182,15 @@ class _WrittenVerdict:
     span: tuple[int, ...]
 
     def verdict(self) -> Verdict:
+        """Return the verdict.
+
+        Raises:
+            DataError: a span that is none.
+        """
         if len(self.span) not in (0, 2):
             raise DataError(f"'span' is {list(self.span)}: expected start and end, or nothing")
         span = (self.span[0], self.span[1]) if self.span else None
         return Verdict(self.status, self.evidence, self.verifier, self.version, span)
-
-
-def parse_verdict_record(raw: object) -> Verdict:
-    """Return the verdict of its JSON form.
-
-    Raises:
-        DataError: the value is no verdict.
-    """
-    try:
-        return typed(_WrittenVerdict, raw).verdict()
-    except ShapeError as error:
-        raise DataError(str(error)) from None
 
 
 @cache
@@ -204,9 +199,9 @@ def _written_form() -> type:
     written = {
         "instruction": dict[str, Any] | None,
         "ended": dict[str, Any] | None,
-        "verdicts": tuple[_WrittenVerdict, ...],
-        "completion": _WrittenVerdict | None,
-        "judge": _WrittenVerdict | None,
+        "verdicts": tuple[WrittenVerdict, ...],
+        "completion": WrittenVerdict | None,
+        "judge": WrittenVerdict | None,
     }
     hints = get_type_hints(Sample) | written
     return make_dataclass(

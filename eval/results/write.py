@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -36,7 +36,7 @@ from eval.results.notes import (
 )
 from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
-from eval.scoring.completion import unmeasured_reason, with_completion_again
+from eval.scoring.completion import unmeasured_reason, with_completion
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.scoring.scores import Functions, with_scores
 from eval.scoring.verdict import attach
@@ -104,7 +104,7 @@ def close(
     no_completion = unmeasured_reason() if config.task_completion else None
     if config.task_completion and not no_completion:
         path = config.output_dir / SAMPLES_FILE
-        samples = with_completion_again(samples, read_samples(path) if path.exists() else ())
+        samples = with_completion(samples, read_samples(path) if path.exists() else ())
     agreements: list[Agreement] = []
     if config.judge:
         verdicts = judge_samples(
@@ -131,7 +131,8 @@ def close(
         "events": [asdict(e) for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "agreement": [asdict(a) for a in agreements],
-        "coverage": coverage(inputs.constraints),
+        # Earlier versions counted here who judges the constraints of an imported benchmark.
+        "coverage": [],
         "limits": limits(rows),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
@@ -150,17 +151,6 @@ def close(
     report = config.output_dir / REPORT_FILE
     render_report(results | read_attention(config.output_dir), samples, report)
     return EvalResult(results, report, samples, num_new)
-
-
-def coverage(constraints: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return who decides how many constraints of an imported benchmark.
-
-    They are counted by what stands before the first dot of their `id`.
-    """
-    counts = Counter((c["id"].partition(".")[0], c["by"]) for c in constraints)
-    return [
-        {"constraint": name, "num": num, "by": by} for (name, by), num in sorted(counts.items())
-    ]
 
 
 def limits(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

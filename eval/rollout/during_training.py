@@ -84,19 +84,13 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
         CatalogError: no instruction can be drawn.
     """
     evaluated = _eval_config(config)
-    if evaluated.source.name == "questions" and not evaluated.cases:
-        raise ConfigError(
-            "track.suite: its dialogues are questions, which the model would have to answer first: "
-            "expected another source"
-        )
-
-    def no_engine() -> Engine:
-        raise ConfigError("track.suite: its dialogues need a model: expected another source")
-
     # A file of cases brings its instructions, but a catalogue may have their verifiers.
     needs_catalog = not evaluated.cases or evaluated.instructions.catalog
     catalog = evaluated.instructions.load() if needs_catalog else Catalog(())
-    inputs = load_inputs(evaluated, catalog, no_engine, "")
+    try:
+        inputs = load_inputs(evaluated, catalog)
+    except ConfigError as error:
+        raise ConfigError(f"track.suite: {error}") from None
     shared = [d.id for d in inputs.parts if d in trained_on]
     if shared:
         raise DataError(

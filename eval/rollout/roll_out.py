@@ -8,7 +8,7 @@ user message, and no later turn reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from eval.cases.asked_turns import asked_turns, has_probe, last_turn
@@ -54,8 +54,14 @@ def roll_out(
     adapter = arm if arm in config.adapters else None
     params = config.sampling.params(config.seed)
     order = {case.id: index for index, case in enumerate(cases)}
-    is_own = history == "own"
-    steps = own_steps(cases, arm, config, said) if is_own else _reference(cases, arm, config)
+    steps: Iterable[Step]
+    if history == "own":
+        steps = own_steps(cases, arm, config, said)
+    else:
+        found = [(case, *asked) for case in cases for asked in asked_turns(case, config)]
+        # Ordinary turns first.
+        found.sort(key=lambda a: a[2] == "probe")
+        steps = [([], [ask(c, c.dialogue, turn, kind, arm, config) for c, turn, kind in found])]
     for replies, asked in steps:
         requests = [request for request, _ in asked]
         answers = engine.generate(requests, params, adapter) if asked else []
@@ -94,17 +100,6 @@ def ask(
     key = f"{case.id}/{turn}/{kind}"
     request = GenerationRequest(key, messages, f"{arm}/{case.id}", is_aside=kind == "probe")
     return request, partial(Reply, case, turn, kind, user)
-
-
-def _reference(cases: Sequence[Case], arm: str, config: EvalConfig) -> Iterator[Step]:
-    asked = [
-        ask(c, c.dialogue, turn, kind, arm, config)
-        for wanted in ("turn", "probe")
-        for c in cases
-        for turn, kind in asked_turns(c, config)
-        if kind == wanted
-    ]
-    yield [], asked
 
 
 def own_steps(

@@ -22,7 +22,7 @@ from eval.records.samples import History, Sample
 from eval.scoring.verdict import judge
 from gatt.data.instruction import Entry
 from gatt.errors import DataError, StoreError
-from gatt.generation.base import Engine, Generation
+from gatt.generation.base import Generation
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
 
@@ -144,12 +144,6 @@ def said_so_far(path: Path) -> dict[str, list[Generation]]:
             name, _, turn = row["key"].rpartition("/")
             by_turn.setdefault(name, {})[int(turn)] = Generation(**row["said"])
     return {name: [said[turn] for turn in sorted(said)] for name, said in by_turn.items()}
-
-
-def token_counts(engine: Engine) -> Counter[str]:
-    """Return how many tokens an engine has computed so far, by counter; empty if it does not count."""
-    counters = getattr(engine, "counters", None)
-    return Counter(asdict(counters) if counters else {})
 
 
 def total_tokens(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.samples import History
 from eval.rollout.roll_out import roll_out
-from eval.rollout.rows import rows_of_step, token_counts
+from eval.rollout.rows import rows_of_step
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine, Generation, forget
 from gatt.generation.cluster.config import RayConfig
@@ -46,11 +46,12 @@ def rows_of_piece(
         GenerationError: the engine gave no reply.
     """
     forget(engine)
-    before = token_counts(engine)
+    counters = getattr(engine, "counters", None)
+    before = asdict(counters) if counters else {}
     arm, history = piece.arm, piece.history
     cases = told_where_shown(piece.cases, getattr(engine, "tokenizer", None), config)
     for replies in roll_out(engine, cases, arm, history, config, piece.said):
-        now = token_counts(engine)
+        now = asdict(counters) if counters else {}
         # Zeros are stored too: that nothing was encoded again is a result.
         spent = {name: count - before[name] for name, count in now.items()}
         yield list(rows_of_step(replies, arm, history, pool, config, spent))

@@ -35,11 +35,7 @@ from gatt.verifiers.language.rule import Language
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.words import words
-from gatt.verifiers.topics.sentence_encoder import (
-    SentenceEncoder,
-    embedded_encoder,
-    has_embedded_encoder,
-)
+from gatt.verifiers.topics.sentence_encoder import embedded_encoder, has_embedded_encoder
 
 COMPLETION = "completion"
 """Stands as the verifier's name."""
@@ -56,9 +52,7 @@ _WITHHELD = ("context_limit", "content_filter", "unanswered")
 _DIGITS = 3
 
 
-def with_completion(
-    samples: Sequence[Sample], encoder: SentenceEncoder | None = None, least: float = LEAST
-) -> list[Sample]:
+def with_completion(samples: Sequence[Sample], earlier: Iterable[Sample] = ()) -> list[Sample]:
     """Return the samples with `completion` set, in order; probes have none.
 
     - `undecided`, whatever the reply: the instruction in force asks for another language
@@ -71,51 +65,36 @@ def with_completion(
     - `undecided`: the reply is in another language, though nothing asked for it.
     - `pass`: similar to one of the two.
 
-    Every text is encoded once. An earlier `completion` is replaced, so a judge's verdicts
-    are attached later.
+    Every text is encoded once. An earlier `completion` of a sample is replaced, so a judge's verdicts
+    are attached later. Without the embedded encoder nothing is measured, see `unmeasured_reason`.
 
     Args:
         samples: of a run.
-        encoder: gives unit vectors of English texts. None is the embedded encoder; nothing is
-            measured (`completion` stays None) if that is not installed, see `unmeasured_reason`.
-        least: similarity from which on a reply is an answer.
+        earlier: of the same run, such as those of a `samples.jsonl`: their verdicts on the same texts
+            are used again.
     """
-    if encoder is None and not has_embedded_encoder():
+    if not has_embedded_encoder():
         return [replace(sample, completion=None) for sample in samples]
-    found = [_without_similarity(sample) for sample in samples]
-    texts = {
-        index: (_own_part(s.reply, s.instruction), s.reference or "", s.user)
-        for index, (s, verdict) in enumerate(zip(samples, found, strict=True))
-        if verdict is None and s.kind == "turn"
-    }
-    similar = _similarities(list(texts.values()), encoder)
-    for index, (to_own, to_user) in zip(texts, similar, strict=True):
-        found[index] = Verdict(
-            "pass" if max(to_own, to_user) >= least else "fail",
-            f"similarity {to_own:.2f} to the reference reply, {to_user:.2f} to the user's message",
-            COMPLETION,
-            VERSION,
-        )
-    return [replace(s, completion=verdict) for s, verdict in zip(samples, found, strict=True)]
-
-
-def with_completion_again(samples: Sequence[Sample], earlier: Iterable[Sample]) -> list[Sample]:
-    """Return `with_completion(samples)`, reusing the earlier verdicts on the same texts.
-
-    Args:
-        samples: of a run.
-        earlier: of the same run, such as those of a `samples.jsonl`.
-    """
     known = {
         _content(s): s.completion
         for s in earlier
         if s.completion and (s.completion.verifier, s.completion.version) == (COMPLETION, VERSION)
     }
-    new = iter(with_completion([s for s in samples if _content(s) not in known]))
-    return [
-        replace(sample, completion=known[content]) if content in known else next(new)
-        for sample, content in ((s, _content(s)) for s in samples)
-    ]
+    found = [known.get(_content(sample)) or _without_similarity(sample) for sample in samples]
+    texts = {
+        index: (_own_part(s.reply, s.instruction), s.reference or "", s.user)
+        for index, (s, verdict) in enumerate(zip(samples, found, strict=True))
+        if verdict is None and s.kind == "turn"
+    }
+    similar = _similarities(list(texts.values()))
+    for index, (to_own, to_user) in zip(texts, similar, strict=True):
+        found[index] = Verdict(
+            "pass" if max(to_own, to_user) >= LEAST else "fail",
+            f"similarity {to_own:.2f} to the reference reply, {to_user:.2f} to the user's message",
+            COMPLETION,
+            VERSION,
+        )
+    return [replace(s, completion=verdict) for s, verdict in zip(samples, found, strict=True)]
 
 
 def _content(sample: Sample) -> tuple[object, ...]:
@@ -173,15 +152,13 @@ def _without_similarity(sample: Sample) -> Verdict | None:
     return Verdict("fail", junk, COMPLETION, VERSION) if junk else None
 
 
-def _similarities(
-    texts: Sequence[tuple[str, str, str]], encoder: SentenceEncoder | None
-) -> list[tuple[float, float]]:
+def _similarities(texts: Sequence[tuple[str, str, str]]) -> list[tuple[float, float]]:
     """Return how similar each reply is to the reference and to the user's message."""
     if not texts:
         return []
     # Texts of one length go into one batch, because padding is what costs.
     distinct = sorted({text for row in texts for text in row}, key=lambda t: (len(t), t))
-    vectors = (encoder or embedded_encoder()).encode(distinct)
+    vectors = embedded_encoder().encode(distinct)
     row_of = {text: row for row, text in enumerate(distinct)}
     reply, *others = (
         vectors[[row_of[text] for text in column]] for column in zip(*texts, strict=True)

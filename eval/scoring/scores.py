@@ -13,7 +13,7 @@ run as code, so only the configuration can name it: a suite or a case file canno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -36,12 +36,8 @@ Functions = Mapping[str, Callable[[str], Any]]
 """Name -> function from a reply to its score."""
 
 
-def read_scores(path: Path) -> Functions:
-    """Run a Python file and return its table `SCORES`.
-
-    Raises:
-        DataError: the file is missing, fails, or has no such table of functions.
-    """
+def _read_scores(path: Path) -> Functions:
+    """Run a Python file and return its table `SCORES`."""
     spec = spec_from_file_location("gatt_scores", path) if path.suffix == ".py" else None
     if spec is None or spec.loader is None or not path.is_file():
         raise DataError(f"{path}: expected a Python file with a table {TABLE} of functions")
@@ -67,19 +63,24 @@ def scores_for(path: Path | None, cases: Iterable[Case]) -> Functions:
     """Return the functions of a file, none without a file.
 
     Raises:
-        DataError: see `read_scores`; or a case names a function that the file has not.
+        DataError: the file is missing, fails, or has no such table of functions; or a case names a
+            function that the file has not.
     """
     if path is None:
         return {}
-    functions = read_scores(path)
+    functions = _read_scores(path)
     for case in cases:
-        for spec in _specs(case):
-            name = spec.params["function"]
-            if name not in functions:
-                raise DataError(
-                    f"case {case.id!r}: no function {name!r} in {TABLE} of {path}"
-                    f"{did_you_mean(name, functions)} (known: {', '.join(functions)})"
-                )
+        told = (case.instruction, *(switch.instruction for switch in case.switches))
+        held = [instruction for instruction in told if instruction]
+        groups = [instruction.verifiers for instruction in held]
+        groups += [probe.verifiers for instruction in held for probe in instruction.probes]
+        groups += [event.verifiers for event in case.events.values()]
+        named = [v.params["function"] for group in groups for v in group if v.kind == SCORE]
+        if missing := [name for name in named if name not in functions]:
+            raise DataError(
+                f"case {case.id!r}: no function {missing[0]!r} in {TABLE} of {path}"
+                f"{did_you_mean(missing[0], functions)} (known: {', '.join(functions)})"
+            )
     return functions
 
 
@@ -140,16 +141,6 @@ def _ask(spec: VerifierSpec, reply: str, functions: Functions) -> tuple[float | 
             f"{verifier.function} gives {value!r}: expected a number from 0 to 1"
         )
     return number, verifier.of_value(number)
-
-
-def _specs(case: Case) -> Iterator[VerifierSpec]:
-    """Yield every `score` verifier of a case."""
-    told = (case.instruction, *(switch.instruction for switch in case.switches))
-    held = [instruction for instruction in told if instruction]
-    groups = [instruction.verifiers for instruction in held]
-    groups += [probe.verifiers for instruction in held for probe in instruction.probes]
-    groups += [event.verifiers for event in case.events.values()]
-    return (spec for group in groups for spec in group if spec.kind == SCORE)
 
 
 def _one_line(error: Exception) -> str:

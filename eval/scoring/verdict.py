@@ -17,12 +17,6 @@ from gatt.verifiers.graded.judge import JUDGE, Judge, is_open
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
 
-_OPPOSITE: Final[Mapping[Status, Status]] = {
-    "pass": "fail",
-    "fail": "pass",
-    "undecided": "undecided",
-}
-
 
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:
     """Return the samples with the judge's verdicts, in order.
@@ -49,7 +43,9 @@ def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> l
 
 def expected_status(status: Status, expected: Expected) -> Status:
     """Return the status of a reply: after a release, a reply that follows the instruction fails."""
-    return status if expected == "kept" else _OPPOSITE[status]
+    if expected == "kept" or status == "undecided":
+        return status
+    return "fail" if status == "pass" else "pass"
 
 
 def is_ruled(sample: Sample) -> bool:
@@ -118,7 +114,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     case, turn, kind, text = reply.case, reply.turn, reply.kind, reply.generation.text
     instruction = case.instruction_at(turn, kind)
     probe = case.probe_at(turn) if kind == "probe" else None
-    expected = case.told(turn) if probe else case.expected(turn)
+    expected = case.expected(turn)
     no_reply = None if text else _NO_REPLY.get(reply.generation.finish)
     # A degenerate reply follows no instruction, but does not show that the model dropped it either.
     junk = degenerate(text) if expected == "released" else None
@@ -133,6 +129,9 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         else:
             status, verdicts = verdicts_of_turn(text, instruction, pool)
         status = expected_status(status, expected)
+    loose = None
+    if instruction and not probe and expected == "kept":
+        loose = check_loose(instruction.verifiers, text) if status == "fail" else status
     rules = case.ended_rules(turn)
     if probe:
         # After a replacement the probe belongs to the new instruction: it says nothing about leakage.
@@ -157,7 +156,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         finish=reply.generation.finish,
         status=status,
         verdicts=verdicts,
-        loose=_loose(instruction, text, status) if not probe and expected == "kept" else None,
+        loose=loose,
         event=announced.kind if announced else event.kind if event else None,
         expected=expected,
         twin=case.twin,
@@ -170,24 +169,13 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     )
 
 
-def _loose(instruction: Instruction | None, reply: str, strict: Status) -> Status | None:
-    """Return the lenient status of a turn under an instruction that holds."""
-    if instruction is None or strict != "fail":
-        return strict if instruction else None
-    return check_loose(instruction.verifiers, reply)
-
-
 def verdicts_of_turn(
     text: str, instruction: Instruction | None, pool: Sequence[Entry]
 ) -> tuple[Status, tuple[Verdict, ...]]:
     """Return the rules' verdicts on the reply to an ordinary turn; see `judge`."""
-    if instruction is None:
-        return _false_trigger(text, pool)
-    verdicts = check_all(instruction.verifiers, text)
-    return overall(verdicts), verdicts
-
-
-def _false_trigger(text: str, pool: Sequence[Entry]) -> _Judged:
+    if instruction is not None:
+        verdicts = check_all(instruction.verifiers, text)
+        return overall(verdicts), verdicts
     if not pool:
         return _by_runner("undecided", "ordinary replies satisfy every instruction")
     undecided = []

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from eval.records.samples import Sample, parse_verdict_record
+from eval.records.samples import Sample, WrittenVerdict
 from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.judge.question import (
     PREFILL,
@@ -30,6 +30,7 @@ from gatt.models.control_tokens import control_tokens
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore, parsed_records
+from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.graded.judge import JUDGE
 from gatt.verifiers.rule import quote
@@ -240,6 +241,6 @@ def _known(path: Path, asked: Sequence[Question]) -> dict[str, Verdict]:
 
 def _parsed(_: int, row: dict[str, Any]) -> tuple[str, str, Verdict]:
     try:
-        return str(row["key"]), row["asked"], parse_verdict_record(row["verdict"])
-    except (KeyError, DataError):
+        return str(row["key"]), row["asked"], typed(WrittenVerdict, row["verdict"]).verdict()
+    except (KeyError, DataError, ShapeError):
         raise DataError("no verdict of a judge: delete the line, and it is asked again") from None

@@ -16,7 +16,6 @@ from eval.report.data.selection import SCHEMA
 from eval.run import EvalResult, evaluate
 from gatt.cli import main
 from gatt.config.load import save_config
-from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.instruction import Instruction
 from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import CatalogError, ConfigError, DataError, ModelError, StoreError
@@ -81,9 +80,20 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     # 3 arms x 2 histories x (6 cases x (3 turns + 1 probe) + 2 plain x 3 turns)
     assert len(samples) == result.num_new == 3 * 2 * (6 * 4 + 2 * 3)
     assert {name for _, _, name in engine.calls} == {None, "gatt"}
+    counted = results["false_triggers"]
+    (note,) = [n for n in results["notes"] if "false trigger" in n]
+    total = counted["num_entries"] + counted["num_left_out"]
+    assert f"one of {counted['num_entries']} of the {total} catalogue entries" in note
     page = result.report.read_text(encoding="utf-8")
     assert page.lstrip().lower().startswith("<!doctype html")
     assert "base+reminder" in page
+    # A second run asks nobody and changes nothing. The lock says who held the store last.
+    written = [*config.output_dir.glob("*.json"), *config.output_dir.glob("*.jsonl")]
+    before = [path.read_bytes() for path in written]
+    again = replace(config, task_completion=True)
+    second = evaluate(again, lambda: pytest.fail("an engine was made"))
+    assert (second.num_new, second.results["run"]) == (0, result.results["run"])
+    assert [path.read_bytes() for path in written] == before
 
 
 @pytest.mark.parametrize(("call", "completion"), [(1, False), (15, True), (30, False)])
@@ -134,6 +144,8 @@ def test_dialogues_that_an_adapter_was_trained_on_are_refused(config) -> None:
     write_marks(config.adapters["gatt"], [dialogue(n, 9) for n in range(5)])
     with pytest.raises(DataError, match=r"arm 'gatt': 3 of 3 dialogues .* part: eval"):
         run(config)
+    with pytest.raises(ModelError, match=r"no adapter_model.safetensors: expected a folder saved"):
+        run(replace(config, adapters={"gatt": config.output_dir.parent}))
     assert not config.output_dir.exists()
     write_marks(config.adapters["gatt"], [dialogue(77)])
     assert not notes(config, "training dialogues")
@@ -163,9 +175,7 @@ SERVED = EngineConfig(server=ServerConfig(urls=("http://127.0.0.1:1/v1",)))
     ("changes", "facts"),
     [
         ({}, "only_trained: .*'gatt' does not say"),
-        ({"arms": ("base",)}, "without adapter"),
         ({"cases": Path("c.jsonl")}, "cases with only_trained"),
-        ({"splits": ("heldout_value",)}, "'train'"),
         ({"engine": SERVED}, "engine.server"),
     ],
 )
@@ -201,16 +211,12 @@ def seen(config: EvalConfig) -> list[Instruction]:
 
 
 def test_what_all_calls_computed_is_added_up(config) -> None:
-    class Counting(RecordingEngine):
-        counters = EngineCounters()
-
-        def generate(self, requests, params, adapter=None):
-            found = super().generate(requests, params, adapter)
-            self.counters.num_prompt_tokens += 10 * len(requests)
-            return found
-
     def counting(**settings):
-        engine = Counting(reply, **settings)
+        def counted(request: GenerationRequest) -> str:
+            engine.counters.num_prompt_tokens += 10
+            return reply(request)
+
+        engine = RecordingEngine(counted, **settings)
         engine.counters = EngineCounters(num_prompt_tokens=7)
         return engine
 
@@ -222,21 +228,6 @@ def test_what_all_calls_computed_is_added_up(config) -> None:
     tokens = result.results["run"]["tokens"]
     assert tokens["num_prompt_tokens"] == 10 * len(whole.requests)
     assert tokens["num_encoded_again"] == 0
-
-
-def test_a_second_run_asks_nobody_and_changes_nothing(config) -> None:
-    first, _ = run(config)
-
-    def written() -> dict[str, bytes]:
-        # Not the lock, which says who held the store last.
-        found = [*config.output_dir.glob("*.json"), *config.output_dir.glob("*.jsonl")]
-        return {p.name: p.read_bytes() for p in found}
-
-    before = written()
-    second = evaluate(config, lambda: pytest.fail("an engine was made"))
-    assert second.num_new == 0
-    assert second.results["run"] == first.results["run"]
-    assert written() == before
 
 
 def test_another_configuration_or_other_weights_in_the_folder_are_refused(config) -> None:
@@ -281,23 +272,6 @@ def test_arms_are_compared_with_a_baseline_which_needs_no_new_replies(config) ->
         assert bool(engine.requests) == (not changes)
 
 
-def test_another_base_model_under_the_same_name_is_refused(config, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(run_module, "make_engine", lambda *_: RecordingEngine(reply))
-    model = write_model(tmp_path / "model")
-    settings = replace(config, engine=EngineConfig(model=str(model)), arms=("base",))
-    evaluate(settings)
-    assert evaluate(settings).num_new == 0
-    write_model(model, b"other")
-    with pytest.raises(StoreError, match=r"belongs to another run.*model_weights"):
-        evaluate(settings)
-
-
-def test_a_folder_without_adapter_is_refused_before_anything_is_written(config, tmp_path) -> None:
-    with pytest.raises(ModelError, match=r"no adapter_model.safetensors: expected a folder saved"):
-        run(replace(config, adapters={"gatt": tmp_path}))
-    assert not config.output_dir.exists()
-
-
 def test_the_command_prints_the_table_and_where_the_report_is(
     config, tmp_path, monkeypatch, capsys
 ) -> None:
@@ -315,28 +289,11 @@ def test_the_command_prints_the_table_and_where_the_report_is(
         out = capsys.readouterr().out
         assert "base" in out
         assert f"report.html ({state})" in out.replace("\n", " ")
+    write_model(tmp_path / "model", b"other")
+    assert main(["eval", "--config", str(path)]) == 2
+    assert "belongs to another run" in capsys.readouterr().err
     assert main(["eval", "--config", str(path), "--turns", "[1,9]"]) == 2
     assert "turn 9 is asked for, but source.min_turns is 4" in capsys.readouterr().err
-
-
-def test_an_ordinary_reply_to_a_plain_dialogue_is_no_false_trigger(config) -> None:
-    formats = InstructionChoice(families=("format",), num_entries=(1.0,))
-    settings = replace(config, instructions=formats, num_dialogues=0, turns=(1, 2), arms=("base",))
-    said = {1: "It was calm there.", 2: "Old sea\nand sand"}
-    engine = RecordingEngine(lambda r: said[int(r.key.split("/")[1])])
-    result = evaluate(settings, lambda: engine)
-    rates = {
-        (p["metric"], p["turn"]): (p["rate"], p["num_undecided"])
-        for p in result.results["curves"]
-        if (p["history"], p["split"], p["family"]) == ("reference", "all", "all")
-    }
-    assert rates["false_trigger", 1] == (0.0, 0)
-    assert rates["vacuous_false_trigger", 1] == (0.0, 0)
-    counted = result.results["false_triggers"]
-    assert "format.no_digits" in counted["left_out"]
-    assert counted["num_entries"] == 26 - counted["num_left_out"] > 10
-    (note,) = [n for n in result.results["notes"] if "false trigger" in n]
-    assert f"one of {counted['num_entries']} of the 26 catalogue entries" in note
 
 
 def test_the_configuration_of_a_finished_run_may_be_of_an_earlier_version(config, tmp_path) -> None:

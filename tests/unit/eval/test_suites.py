@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from eval.cases.build import load_inputs
@@ -11,26 +9,12 @@ from eval.config import EvalConfig
 from eval.records.suite import read_suite, shipped_suites
 from gatt.commands.run.command import load_run
 from gatt.config.load import load_config
-from gatt.data.hash_split import Part
 from gatt.errors import ConfigError
-from gatt.sources.config import SourceConfig
 
-_LOAD = SourceConfig.load
 OUT = ("output_dir=out", "arms=[base]")
 NAMES = ("behaviour", "combined", "custom", "heldout", "none", "switch", "table30")
 
 
-@pytest.fixture
-def _dialogues_are_read_once(monkeypatch) -> None:
-    monkeypatch.setattr(SourceConfig, "load", _load)
-
-
-@cache
-def _load(source: SourceConfig, part: Part | None):
-    return _LOAD(source, part)
-
-
-@pytest.mark.usefixtures("_dialogues_are_read_once")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_suite_gives_its_cases(name) -> None:
     assert tuple(shipped_suites()) == NAMES
@@ -64,25 +48,16 @@ def test_a_shipped_suite_gives_its_cases(name) -> None:
         assert {c.split for c in cases} == {"heldout_value", "heldout_family"}
 
 
-def test_a_users_values_stand_above_those_of_the_suite(tmp_path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(
-        "suite: behaviour\noutput_dir: out\narms: [base]\nnum_dialogues: 2\nsource: {seed: 7}\n",
-        encoding="utf-8",
-    )
-    config = load_config(EvalConfig, path)
+def test_a_users_values_stand_above_those_of_the_suite_in_a_run_file_too(tmp_path) -> None:
+    path = tmp_path / "run.yaml"
+    own = "{suite: behaviour, output_dir: out, arms: [base], num_dialogues: 2, source: {seed: 7}}"
+    path.write_text(f"output_dir: r\neval: {own}\n", encoding="utf-8")
+    (stage,) = load_run(path).stages
+    config = stage.config
     assert (config.num_dialogues, config.source.seed, config.source.min_turns) == (2, 7, 20)
     assert config.turns == load_config(EvalConfig, None, [*OUT, "suite=behaviour"]).turns
-    assert load_config(EvalConfig, path, ["turns=[1]"]).turns == (1,)
-    assert load_config(EvalConfig, path, ["suite=none"]).num_plain == 64
-
-
-def test_a_suite_can_be_named_in_a_run_file(tmp_path) -> None:
-    path = tmp_path / "run.yaml"
-    path.write_text("output_dir: r\neval: {suite: none, output_dir: '{run}', arms: [base]}\n")
-    (stage,) = load_run(path).stages
-    assert stage.config.num_plain == 64
-    assert load_run(path, ["eval.suite=behaviour"]).stages[0].config.num_plain == 0
+    assert load_run(path, ["eval.turns=[1]"]).stages[0].config.turns == (1,)
+    assert load_run(path, ["eval.suite=none"]).stages[0].config.num_plain == 64
 
 
 def of_suite(folder, text: str, *given: str) -> EvalConfig:

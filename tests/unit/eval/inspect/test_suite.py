@@ -20,18 +20,12 @@ def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_sui
     return prepared({"suite": suite(folder, *cases), "arm": "once"} | settings)
 
 
-def said(text: str) -> list[dict[str, Any]]:
-    """Return the same reply to each of four turns."""
-    return [
-        {"turn": turn, "kind": "turn", "text": text, "finish": "stop", "num_tokens": 3}
-        for turn in range(1, 5)
-    ]
-
-
 def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
     run = run_of(tmp_path, case("a"))
     (one,) = run.cases.values()
-    found = rates_of([judged(run, one, said(text)) for text in ("Tea.", "No.")])
+    rest = {"kind": "turn", "finish": "stop", "num_tokens": 3}
+    said = [[{"turn": t, "text": text, **rest} for t in range(1, 5)] for text in ("Tea.", "No.")]
+    found = rates_of([judged(run, one, replies) for replies in said])
     assert (found["adherence"], found["survival_turn_4"]) == (0.5, 0.5)
 
 

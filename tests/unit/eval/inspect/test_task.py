@@ -95,23 +95,22 @@ def replies(sample: EvalSample) -> dict[tuple[str, int], dict[str, Any]]:
 
 def once(text: str, turn: int) -> str:
     """Follow the instruction at turn 1 only, and remember it when asked."""
-    return "Tea, of course." if turn == 1 or text == QUESTION else "I do not know."
+    return "Tea, of course." if turn == 1 or text.endswith(QUESTION) else "I do not know."
 
 
 def test_a_model_that_follows_once_is_measured_as_by_hand(tmp_path) -> None:
-    log = run(Model(once), suite(tmp_path, case("a"), case("b")), tmp_path)
+    model = Model(once)
+    log = run(model, suite(tmp_path, case("a"), case("b")), tmp_path, arm="reminder")
+    users = [m for m in model.read[-1] if m.startswith("user: ")]
+    assert all(m.startswith(f"user: {RULE}") for m in users)
     found = rates(log)
     # Two dialogues of four turns, the first of each followed: 2 of 8.
     assert found["adherence"] == 0.25
     # Wilson for 2 of 2 and 0 of 2: the bound is 1.96**2 / (2 + 1.96**2) = 0.6576 away.
-    for turn, rate in enumerate((1.0, 0.0, 0.0, 0.0), start=1):
-        assert found[f"adherence_turn_{turn}"] == rate
-        assert found[f"adherence_turn_{turn}_low"] == pytest.approx(0.3424 * rate, abs=1e-4)
-        assert found[f"adherence_turn_{turn}_high"] == pytest.approx(max(rate, 0.6576), abs=1e-4)
-    assert found["survival_turn_4"] == 0.0
-    assert (found["probe_recall"], found["probe_recall_low"]) == pytest.approx(
-        (1, 0.3424), abs=1e-4
-    )
+    for turn, bounds in ((1, (1.0, 0.3424, 1.0)), (4, (0.0, 0.0, 0.6576))):
+        names = (f"adherence_turn_{turn}{end}" for end in ("", "_low", "_high"))
+        assert [found[name] for name in names] == pytest.approx(bounds, abs=1e-4)
+    assert (found["survival_turn_4"], found["probe_recall"]) == (0.0, 1.0)
     assert not [name for name in found if "false_trigger" in name]
     assert {found[name] for name in found if name.endswith("_undecided")} == {0.0}
 
@@ -127,35 +126,12 @@ def test_the_log_shows_each_verdict_with_its_evidence_and_can_be_scored_again(tm
         "turn 1: pass", "turn 2: fail", "turn 3: fail", "probe at turn 3: pass", "turn 4: fail",
     ]  # fmt: skip
     first = replies(sample)["turn", 1]
-    assert (first["reply"], first["status"]) == ("Tea, of course.", "pass")
-    assert first["verdicts"][0]["verifier"] == "terms"
     assert "Tea" in first["verdicts"][0]["evidence"]
     assert first["instruction"]["text"] == sample.target == RULE
     again = inspect_score(
         log, verifiers({"suite": suite_file, "arm": "once", "seed": 0}), display="none"
     )
     assert rates(again)["adherence"] == 0.25
-
-
-@pytest.mark.parametrize(
-    ("arm", "placement"), [("once", "system"), ("once", "first_user"), ("reminder", "system")]
-)
-def test_the_instruction_stands_where_the_arm_puts_it(tmp_path, arm, placement) -> None:
-    model = Model(once)
-    run(model, suite(tmp_path, case("a")), tmp_path, arm=arm, placement=placement)
-    first, last = model.read_at(1), model.read_at(4)
-    users = [m for m in last if m.startswith("user: ")]
-    assert len(users) == 4
-    if arm == "reminder":
-        assert all(m.startswith(f"user: {RULE}") for m in users)
-        assert not any(m.startswith("system") for m in last)
-    else:
-        assert sum(RULE in m for m in last) == 1
-        assert first[0].startswith("system: " if placement == "system" else "user: ")
-        assert RULE in first[0]
-    assert [m for m in last if m.startswith("assistant")] == [
-        "assistant: Tea, of course.", "assistant: I do not know.", "assistant: I do not know.",
-    ]  # fmt: skip
 
 
 def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
@@ -206,14 +182,6 @@ def test_a_withheld_reply_is_undecided_and_the_dialogue_goes_on(tmp_path, stop_r
     assert statuses == ["pass", "undecided", "pass", "pass"]
     assert f"assistant: {BLANK}" in model.read_at(4)
     assert not any("notice" in message for message in model.read_at(4))
-
-
-def test_plain_dialogues_tell_false_triggers(tmp_path) -> None:
-    plain = {"id": "p", "user_turns": ["Hello.", "And now?"]}
-    log = run(Model(lambda *_: "Bonjour, je ne parle que le français aujourd'hui."),
-              suite(tmp_path, plain, turns="[1, 2]"), tmp_path)  # fmt: skip
-    assert rates(log)["false_trigger"] == 1.0
-    assert not [name for name in rates(log) if name.startswith("adherence")]
 
 
 def test_sampling_of_the_suite_is_the_default_of_the_model(tmp_path) -> None:

@@ -8,12 +8,10 @@ import pytest
 
 from eval.records.case import BLANK
 from eval.records.case_file import read_cases
-from eval.records.suite import SUITES
 from gatt.errors import DataError
-from tests.support.runs.case_files import write_case_file
+from tests.support.runs.case_files import TEA, write_case_file
 
-TERMS = {"kind": "terms", "any_of": ["tea"]}
-INSTRUCTION = {"text": "Mention tea.", "family": "behaviour", "value": "tea", "verifiers": [TERMS]}
+INSTRUCTION = {"text": "Mention tea.", "family": "behaviour", "value": "tea", "verifiers": [TEA]}
 CASE: dict[str, Any] = {
     "id": "c",
     "user_turns": ["Hi!", "And?", "Well."],
@@ -26,7 +24,7 @@ def read(tmp_path, *cases: Any):
 
 
 def test_user_turns_alone_need_their_own_history(tmp_path) -> None:
-    (case,) = read(tmp_path, CASE).cases
+    (case,) = read(tmp_path, CASE)
     assert case.num_turns == 3
     assert case.dialogue.replies == (BLANK, BLANK)
     assert case.needs_own_history
@@ -39,7 +37,7 @@ def test_user_turns_alone_need_their_own_history(tmp_path) -> None:
 def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_path) -> None:
     coffee = INSTRUCTION | {"text": "Mention coffee."}
     bare = {key: INSTRUCTION[key] for key in ("text", "family", "verifiers")}
-    probe = {"question": "What?", "verifiers": [TERMS]}
+    probe = {"question": "What?", "verifiers": [TEA]}
     cases = read(
         tmp_path,
         CASE,
@@ -50,7 +48,7 @@ def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_p
         {"id": "h", "user_turns": ["Hm?"], "instruction": bare},
         {"id": "i", "user_turns": ["Hm?"]},
         {"id": "j", "user_turns": ["Hm!"], "instruction": bare | {"text": "Tea!"}},
-    ).cases
+    )
     assert [c.id for c in cases] == list("cdefghij")
     assert [c.twin for c in cases] == ["", "", "", "", "g", "", "", ""]
     assert [c.dialogue.id for c in cases] == ["c", "d", "c", "d", "c", "h", "h", "j"]
@@ -60,13 +58,12 @@ def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_p
     ]  # fmt: skip
 
 
-def test_messages_bring_their_replies_and_probes_and_constraints_come_along(tmp_path) -> None:
+def test_messages_bring_their_replies_and_probes_come_along(tmp_path) -> None:
     messages = [{"role": r, "content": f"{r} {n}"} for n in (1, 2) for r in ("user", "assistant")]
     raw = {"id": "d", "messages": messages, "events": {"2": {"kind": "topic_jump", "text": "But?"}}}
-    probes = [{"question": "What do you sell?", "verifiers": [TERMS]}]
-    constraints = [{"id": "style.1", "text": "Be kind.", "by": "judge"}]
-    found = read(tmp_path, raw, CASE | {"probes": probes, "constraints": constraints})
-    case, probed = found.cases
+    probes = [{"question": "What do you sell?", "verifiers": [TEA]}]
+    # Imports of earlier versions wrote constraints.
+    case, probed = read(tmp_path, raw, CASE | {"probes": probes, "constraints": [{"by": "judge"}]})
     assert case.instruction is None
     assert case.reference(1) == "assistant 1"
     assert case.reference(2) is None
@@ -74,7 +71,6 @@ def test_messages_bring_their_replies_and_probes_and_constraints_come_along(tmp_
     assert case.needs_own_history
     assert probed.probe
     assert probed.probe.question == "What do you sell?"
-    assert found.constraints == (constraints[0],)
 
 
 def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> None:
@@ -84,34 +80,18 @@ def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> 
         "2": {"kind": "asks_to_drop", "expect": "released"},
         "3": {"kind": "topic_jump"},
     }
-    (case,) = read(tmp_path, CASE | {"events": events}).cases
+    (case,) = read(tmp_path, CASE | {"events": events})
+    # A rule of one turn does not replace the judge.
+    free = {"text": "Speak like a pirate.", "family": "x"}
+    (judged,) = read(tmp_path, CASE | {"instruction": free, "events": events})
+    now = judged.instruction_at(1)
+    assert now
+    assert [v.kind for v in now.verifiers] == ["judge", "excludes"]
     assert [case.expected(t) for t in (1, 2, 3)] == ["kept", "released", "released"]
     at_first, later = case.instruction_at(1), case.instruction_at(3)
     assert at_first
     assert [v.kind for v in at_first.verifiers] == ["terms", "excludes"]
     assert later == case.instruction
-
-
-def test_a_rule_that_replaces_another_forbids_the_old_one(tmp_path) -> None:
-    events = {"2": {"kind": "replaced_constraint", "expect": "released", "verifiers": [TERMS]}}
-    (case,) = read(tmp_path, CASE | {"events": events}).cases
-    now = case.instruction_at(2)
-    assert now
-    assert [v.kind for v in now.verifiers] == ["not", "terms"]
-    assert case.expected(2) == "kept"
-    assert case.expected(3) == "released"
-    # A rule of one turn does not replace the judge.
-    free = {"text": "Speak like a pirate.", "family": "x"}
-    events["2"].pop("expect")
-    (case,) = read(tmp_path, CASE | {"instruction": free, "events": events}).cases
-    now = case.instruction_at(2)
-    assert now
-    assert [v.kind for v in now.verifiers] == ["judge", "terms"]
-
-
-def test_the_example_that_is_shipped_is_read() -> None:
-    found = read_cases(SUITES / "custom_cases.jsonl").cases
-    assert [c.id for c in found] == ["tea-shop", "short-answers", "plain"]
 
 
 RELEASE = {"kind": "x", "expect": "released"}
@@ -123,25 +103,16 @@ BAD_RULE = INSTRUCTION | {"verifiers": [{"kind": "trems"}]}
     [
         ({"user_turn": []}, r"unknown key 'user_turn', .*'user_turns'"),
         ({"id": "a/b"}, "id is 'a/b'"),
-        ({"id": None}, "'id' is null"),
         ({"user_turns": []}, "user_turns is empty"),
-        ({"messages": []}, "'messages' and 'user_turns'"),
         ({"instruction": INSTRUCTION | {"split": "x"}}, "'instruction.split' is 'x'.*'train'"),
         ({"instruction": INSTRUCTION | {"family": "all"}}, "'instruction.family': 'all'"),
         ({"instruction": BAD_RULE}, "'instruction.verifiers': verifier 1: .*'terms'"),
         ({"instruction": None, "probes": [{"question": "x"}]}, "probes.* without instruction"),
         ({"instruction": None, "events": {"1": RELEASE}}, "events with .* without instruction"),
-        ({"probes": [{"question": ""}]}, "'probes.0.question': ''"),
         ({"probes": [{"question": "a"}, {"question": "b"}]}, "2 probes"),
         ({"events": {"4": {"kind": "x"}}}, "event at turn 4: .* 1 to 3"),
-        ({"events": {"1": {"kind": ""}}}, "'events.1.kind': ''"),
         ({"events": {"1": {"kind": "x", "expect": "y"}}}, "'events.1.expect' is 'y'.*'kept'"),
-        ({"events": {"1": RELEASE, "2": {"kind": "y", "verifiers": [TERMS]}}}, "event at turn 2.*'expect'"),
-        (
-            {"instruction": {"text": "x", "family": "x"}, "events": {"1": RELEASE | {"verifiers": [TERMS]}}},
-            "event at turn 1.*judge",
-        ),
-        ({"constraints": [{"id": "a", "by": "me"}]}, "'constraints.0.by' is 'me'.*'rules'"),
+        ({"events": {"1": RELEASE, "2": {"kind": "y", "verifiers": [TEA]}}}, "event at turn 2.*'replace'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_with_its_place(tmp_path, change, facts) -> None:

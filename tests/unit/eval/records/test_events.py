@@ -6,11 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from eval.cases.asked_turns import last_turn
-from eval.config import EvalConfig
 from eval.records.case import Case, Event
 from eval.rollout.roll_out import roll_out
-from eval.rollout.rows import row_keys
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs import switched
 from tests.support.runs.judged import RULE, instruction
@@ -26,12 +23,6 @@ EVENTS = {
 CASE = Case("c", dialogue(1, 5), INSTRUCTION, PROBE, EVENTS)
 
 
-def config(**changes) -> EvalConfig:
-    return switched.config(
-        **{"arms": ("base",), "probe_turns": (2, 4), "histories": ("own",)} | changes
-    )
-
-
 def sample(turn: int, text: str, case: Case = CASE):
     return switched.judged(case, turn, text)
 
@@ -41,7 +32,8 @@ def test_the_model_reads_what_the_user_says_and_no_reminder_or_probe_follows_a_r
     said = [own[0], EVENTS[2].text, EVENTS[3].text, own[3], own[4]]
     for arm in ("base", "base+reminder"):
         engine = RecordingEngine(lambda request: f"said {request.key}")
-        list(roll_out(engine, [CASE], arm, "own", config(arms=(arm,))))
+        settings = switched.config(arms=(arm,), probe_turns=(2, 4))
+        list(roll_out(engine, [CASE], arm, "own", settings))
         last = next(r for r in engine.requests if r.key == "c/5/turn")
         users = [m.content for m in last.messages if m.role == "user"]
         has_it = [True, True, False, False, False] if arm == "base+reminder" else [False] * 5
@@ -56,12 +48,10 @@ def test_the_model_reads_what_the_user_says_and_no_reminder_or_probe_follows_a_r
     [
         (1, "I play tennis.", "pass"),
         (2, "I play tennis.", "pass"),
-        (2, "BANANA", "fail"),
         (2, "Strange note.", "fail"),
         (3, "I play tennis.", "fail"),
         (3, "As you like.", "pass"),
         (5, "Let us play tennis.", "fail"),
-        (5, "", "fail"),
         (5, "No no no no no no no no no no no no", "fail"),
     ],
 )
@@ -85,18 +75,3 @@ def test_the_lenient_status_stands_beside_the_strict_one_where_the_rule_holds() 
     assert sample(4, "Tea is good.", case).loose is None
     free = sample(1, "Sure.", replace(case, instruction=replace(short, verifiers=())))
     assert (free.status, free.verdicts) == ("undecided", ())
-
-
-def test_a_short_case_ends_where_it_ends() -> None:
-    short = Case("s", dialogue(2, 2), INSTRUCTION, PROBE)
-    settings = config()
-    assert last_turn(short, settings) == 2
-    assert row_keys("base", "own", short, settings) == ["base/own/s/1", "base/own/s/2"]
-    engine = RecordingEngine(lambda request: "Tennis.")
-    list(roll_out(engine, [CASE, short], "base", "own", settings))
-    assert {r.key for r in engine.requests if r.key.startswith("s/")} == {
-        "s/1/turn", "s/2/turn", "s/2/probe",
-    }  # fmt: skip
-    later = config(turns=(4, 5), probe_turns=())
-    assert last_turn(short, later) == 0
-    assert row_keys("base", "reference", short, later) == []

@@ -56,43 +56,6 @@ def test_each_turn_is_counted_and_parts_add_up_to_the_whole(tmp_path: Path) -> N
         assert tuple(map(sum, zip(*found, strict=True))) == counts
 
 
-@pytest.mark.parametrize(
-    ("track", "asked", "turns"),
-    [
-        ({"history": "reference"}, 2, {1, 3}),
-        ({"history": "own"}, 3, {1, 3}),
-        # The turns of the suite itself.
-        ({"turns": None}, 3, {1, 2, 3}),
-    ],
-)
-def test_turns_that_are_not_judged_are_answered_for_an_own_history_alone(
-    tmp_path: Path, track: dict[str, Any], asked: int, turns: set[int]
-) -> None:
-    engine = ScriptedEngine(reply)
-    evaluator = make_evaluator(config(write_suite(tmp_path, [SHORT]), **track), NOTHING)
-    found = evaluator.measure(engine, "default", part=0, num_parts=1)
-    assert (engine.num_requests, set(found)) == (asked, turns)
-
-
-@pytest.mark.parametrize(
-    ("placement", "first"),
-    [("first_user", "user"), ("system", "system"), ("mixed", "system"), ("every_turn", "system")],
-)
-def test_the_instruction_stands_where_it_is_trained(
-    tmp_path: Path, placement: str, first: str
-) -> None:
-    seen: list[GenerationRequest] = []
-
-    def listen(request: GenerationRequest) -> str:
-        seen.append(request)
-        return "Yes."
-
-    evaluator = make_evaluator(config(write_suite(tmp_path, [SHORT]), placement), NOTHING)
-    evaluator.measure(ScriptedEngine(listen), "default", part=0, num_parts=1)
-    assert seen[0].messages[0].role == first
-    assert seen[0].messages[0].content.startswith("Be brief.")
-
-
 def test_dialogues_that_are_trained_on_are_refused(tmp_path: Path) -> None:
     suite = write_suite(tmp_path, [SHORT, SHORT])
     users = [Message("user", f"Walk 1, day {turn}?") for turn in (1, 2, 3)]
@@ -100,6 +63,20 @@ def test_dialogues_that_are_trained_on_are_refused(tmp_path: Path) -> None:
     same = Dialogue("d", (users[0], between, users[1], between, users[2]))
     with pytest.raises(DataError, match=r"^track\.suite: 1 of 2 .*'case-1'"):
         make_evaluator(config(suite), TrainedOn.of([same]))
+
+
+@pytest.mark.parametrize(
+    ("placement", "first"), [("first_user", "user"), ("system", "system"), ("mixed", "system")]
+)
+def test_the_instruction_stands_where_it_is_trained(tmp_path, placement, first) -> None:
+    seen: list[GenerationRequest] = []
+    suite = write_suite(tmp_path, [SHORT])
+    evaluator = make_evaluator(config(suite, placement, turns=None, history="own"), NOTHING)
+    engine = ScriptedEngine(lambda request: seen.append(request) or "Yes.")
+    # The turns of the suite itself.
+    assert set(evaluator.measure(engine, "default", part=0, num_parts=1)) == {1, 2, 3}
+    assert seen[0].messages[0].role == first
+    assert seen[0].messages[0].content.startswith("Be brief.")
 
 
 @pytest.mark.parametrize(

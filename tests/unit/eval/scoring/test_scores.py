@@ -10,11 +10,11 @@ import pytest
 from eval.metrics.curves import GRADED, curves
 from eval.metrics.intervals import Ways, crossed_interval, graded_interval
 from eval.records.case_file import read_cases
-from eval.scoring.scores import read_scores, scores_for, with_scores
+from eval.scoring.scores import scores_for, with_scores
 from gatt.errors import DataError
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.spec import VerifierSpec
-from tests.support.runs.case_files import write_case_file
+from tests.support.runs.case_files import tea_case, write_case_file
 from tests.support.runs.fake_samples import sample
 
 LENGTH = VerifierSpec("score", {"function": "length", "at_least": 0.4})
@@ -24,7 +24,6 @@ FUNCTIONS = {
     "length": lambda reply: len(reply) / 10,
     "half": lambda reply: np.float32(0.5),
     "broken": lambda reply: 1 / 0,
-    "nothing": lambda reply: None,
     "nan": lambda reply: float("nan"),
 }
 
@@ -48,16 +47,13 @@ def graded(reply, *specs, **changes):
     ("reply", "specs", "score", "status", "loose"),
     [
         ("Tea now.", (LENGTH,), 0.8, "pass", "pass"),
-        ("Tea.", (LENGTH,), 0.4, "pass", "pass"),
         ("No.", (LENGTH,), 0.3, "fail", "fail"),
-        ("123", (LENGTH,), 0.3, "fail", "fail"),
         ("Tea now.", (LENGTH, HALF, TEA), 0.65, "pass", "pass"),
         ("Now or no", (LENGTH, TEA), 0.9, "fail", "fail"),
         ("No tea.", (LENGTH, VerifierSpec("judge", {"rubric": "x"})), 0.7, "undecided", "undecided"),
         ("No.", (LENGTH, VerifierSpec("judge", {"rubric": "x"})), 0.3, "fail", "fail"),
         ("Far too long a reply.", (LENGTH,), None, "undecided", "undecided"),
         ("Tea.", (VerifierSpec("score", {"function": "broken"}),), None, "undecided", "undecided"),
-        ("Tea.", (VerifierSpec("score", {"function": "nothing"}),), None, "undecided", "undecided"),
         ("Tea.", (VerifierSpec("score", {"function": "nan"}), HALF), None, "undecided", "undecided"),
         ("Tea.", (TEA,), None, "pass", "pass"),
         ("", (HALF,), 0.5, "fail", "fail"),
@@ -103,16 +99,12 @@ def test_scores_without_spread_are_not_taken_for_certain() -> None:
     one = np.zeros(1, dtype=np.int64)
     low, high = graded_interval(np.array([0.4]), Ways(one, one, one))
     assert low < 0.1 < 0.7 < high
-    assert graded_interval(np.zeros(1), Ways(one, one, one)) == crossed_interval(
-        np.zeros(1), Ways(one, one, one)
-    )
 
 
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
         ("1 +", "SyntaxError"),
-        ("import nothing_such", "ModuleNotFoundError: .*nothing_such"),
         ("SCORE = {}", "SCORES is NoneType"),
         ("SCORES = {}", "SCORES is dict"),
         ("SCORES = {'a': 1}", "SCORES has 'a': int"),
@@ -122,27 +114,21 @@ def test_a_file_without_functions_is_one_line(tmp_path, text, facts) -> None:
     path = tmp_path / "scores.py"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"scores\.py: .*{facts}") as caught:
-        read_scores(path)
+        scores_for(path, ())
     assert "\n" not in str(caught.value)
     for name in ("none.py", "scores.txt"):
         with pytest.raises(DataError, match=name):
-            read_scores(tmp_path / name)
+            scores_for(tmp_path / name, ())
 
 
 def test_a_file_must_have_what_the_cases_name(tmp_path) -> None:
     (tmp_path / "scores.py").write_text("SCORES = {'length': len}", encoding="utf-8")
     rules = [[{"kind": "score", "function": name}] for name in ("length", "lengths")]
-    told = {"text": "x", "family": "f"}
+    told = {"text": "x", "family": "f", "verifiers": rules[0]}
     probe = {"question": "?", "verifiers": rules[1]}
-    case = {
-        "id": "c",
-        "user_turns": ["Hi!", "And?"],
-        "instruction": {**told, "verifiers": rules[0]},
-        "switches": [
-            {"turn": 2, "kind": "add", "text": "y", "instruction": told, "probes": [probe]}
-        ],
-    }
-    cases = read_cases(write_case_file(tmp_path, [case])).cases
+    add = {"turn": 2, "kind": "add", "text": "y", "instruction": told, "probes": [probe]}
+    case = tea_case("c", switches=[add])
+    cases = read_cases(write_case_file(tmp_path, [case]))
     with pytest.raises(DataError, match=r"case 'c': .*'lengths' .*'length'"):
         scores_for(tmp_path / "scores.py", cases)
     assert scores_for(None, cases) == {}

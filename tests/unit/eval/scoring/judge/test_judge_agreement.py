@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from eval.metrics.agreement import Agreement, agreement
+from eval.metrics.agreement import agreement
 from eval.records.samples import Sample
 from eval.scoring.judge.question import JudgeKey
 from eval.scoring.verdict import attach
@@ -28,42 +28,20 @@ def pairs(
     }
 
 
-def one(found: Sequence[Agreement]) -> Agreement:
-    assert len(found) == 1
-    return found[0]
-
-
 def test_counts_and_kappa_by_hand() -> None:
     statuses = [("pass", "pass")] * 20 + [("fail", "fail")] * 15
     statuses += [("pass", "fail")] * 5 + [("fail", "pass")] * 10 + [("pass", "undecided")] * 4
     statuses += [("undecided", "pass")] * 3 + [("undecided", "undecided")] * 2
-    found = one(agreement(*pairs(statuses)))
+    (found,) = agreement(*pairs(statuses))
     assert (found.arm, found.history, found.metric) == ("base", "own", "adherence")
     assert (found.both_pass, found.both_fail, found.only_rules, found.only_judge) == (20, 15, 5, 10)
     assert (found.num_both, found.num_missing) == (50, 4)
     # po = 35/50 = 0.7, pe = 0.5*0.6 + 0.5*0.4 = 0.5, kappa = 0.2/0.5 = 0.4
     assert found.agreement == pytest.approx(0.7)
     assert found.kappa == pytest.approx(0.4)
-
-
-def test_without_a_verdict_there_is_no_rate_and_with_one_for_all_no_kappa() -> None:
-    found = one(agreement(*pairs([("pass", "undecided"), ("fail", "undecided")])))
-    assert (found.num_both, found.num_missing, found.agreement, found.kappa) == (0, 2, None, None)
-    found = one(agreement(*pairs([("fail", "fail")] * 9)))
-    assert (found.agreement, found.kappa) == (1.0, None)
-    assert agreement([sample()], {}) == []
-
-
-def test_arms_and_histories_stand_apart() -> None:
-    samples, verdicts = [], {}
-    for arm, judge in (("base", "pass"), ("gatt", "fail")):
-        for history in ("own", "reference"):
-            some, said = pairs([("pass", judge)] * 3, arm=arm, history=history)
-            samples += some
-            verdicts |= said
-    found = {(a.arm, a.history): a for a in agreement(samples, verdicts)}
-    assert set(found) == {(a, h) for a in ("base", "gatt") for h in ("own", "reference")}
-    assert found["base", "own"].both_pass == found["gatt", "own"].only_rules == 3
+    for statuses, rate in (([("fail", "undecided")], None), ([("fail", "fail")] * 9, 1.0)):
+        (found,) = agreement(*pairs(statuses))
+        assert (found.agreement, found.kappa) == (rate, None)
 
 
 def test_what_was_left_to_the_judge_is_not_compared_with_itself() -> None:
@@ -83,8 +61,9 @@ def test_what_was_left_to_the_judge_is_not_compared_with_itself() -> None:
 
 
 def test_probes_are_a_metric_of_their_own_and_a_release_turns_the_verdict_round() -> None:
-    assert one(agreement(*pairs([("pass", "pass")], kind="probe"))).metric == "probe_recall"
-    found = one(agreement(*pairs([("pass", "fail"), ("fail", "pass")], expected="released")))
+    (found,) = agreement(*pairs([("pass", "pass")], kind="probe"))
+    assert found.metric == "probe_recall"
+    (found,) = agreement(*pairs([("pass", "fail"), ("fail", "pass")], expected="released"))
     assert (found.both_pass, found.both_fail, found.agreement) == (1, 1, 1.0)
 
 
@@ -101,7 +80,7 @@ def test_completion_is_compared_with_what_was_measured() -> None:
     verdicts: dict[JudgeKey, Verdict] = {
         ("completion", s.key): verdict("pass", "judge") for s in samples
     }
-    found = one(agreement(samples, verdicts))
+    (found,) = agreement(samples, verdicts)
     assert found.metric == "task_completion"
     assert (found.both_pass, found.only_judge, found.num_both) == (1, 2, 3)
     assert agreement(attach(samples, verdicts), verdicts) == []

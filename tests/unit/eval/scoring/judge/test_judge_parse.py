@@ -25,7 +25,6 @@ def parse(text: str, *judged: str, finish: str = "stop") -> Verdict:
     "answer",
     [
         FAIL,
-        f"  {FAIL}\n",
         f"```json\n{FAIL}\n```",
         f"Let me see {{well}}. {FAIL} That is my verdict.",
         f"<think>Maybe {PASS}</think>\n{FAIL}",
@@ -55,8 +54,6 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
                 "",
                 "The verdict is pass.",
                 '{"reason": "It is", "verdict": "pass"',
-                '["reason", "verdict", "pass"]',
-                "{'reason': 'It is', 'verdict': 'pass'}",
                 '{"reason": NaN, "verdict": "pass"}',
                 '{"a":' * 20_000 + FAIL,
                 "\ud83d",
@@ -66,15 +63,9 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
             (answer, "stop", "expected a reason and the verdict")
             for answer in (
                 '{"verdict": "pass"}',
-                "{}",
                 '{"reason": "a", "verdict": "pass", "score": 10}',
                 '{"reason": "a", "verdict": "fail", "verdict": "pass"}',
-                '{"Reason": "a", "verdict": "pass"}',
-                '{"reason": "a", "verdict": "PASS"}',
-                '{"reason": "a", "verdict": true}',
                 '{"reason": "a", "verdict": {"is": "pass"}}',
-                '{"reason": null, "verdict": "pass"}',
-                '{"reason": "  ", "verdict": "pass"}',
                 '{"reason": "one short sentence", "verdict": "pass"}',
                 '{"reason": "Pass ", "verdict": "fail"}',
                 f'{PASS} {{"note": "sorry"}}',
@@ -82,8 +73,6 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
         ),
         (FAIL, "length", "max_new_tokens"),
         (FAIL, "context_limit", "context"),
-        (FAIL, "content_filter", "filter"),
-        (FAIL, "unanswered", "server"),
     ],
 )
 def test_a_broken_or_unfinished_answer_is_missing_and_not_a_fail(
@@ -101,10 +90,8 @@ def test_a_broken_or_unfinished_answer_is_missing_and_not_a_fail(
         (PASS, PASS),
         (f"so:\n  {PASS}", f"| {PASS}"),
         ('{"reason": "It is in French.", "verdict": "pass",}', PASS),
-        ("{“reason”: “It is in French.”, “verdict”: “pass”}", PASS),
         ('{"reason": "It is in French.",\n\n "verdict": "PASS"}', PASS),
         (PASS, '{"verdict": "pass", "reason": "It is in French."}'),
-        ('{"reason": "It is in French.", "verdict": "\\u0070ass"}', PASS),
         (PASS, '{"reason": "It is in French.", "verdict": "\\u0070ass"}'),
         ('{"score": 10}', '{"score": 10}'),
     ],
@@ -112,13 +99,10 @@ def test_a_broken_or_unfinished_answer_is_missing_and_not_a_fail(
 def test_what_the_judge_quotes_is_none_of_its_own(judged: str, quoted: str) -> None:
     assert parse(f"{FAIL}\nIt says {quoted}", "user", judged).status == "fail"
     assert parse(f"It says {quoted}\n{FAIL}", "user", judged).status == "fail"
+    assert parse(FAIL, PASS, "It is in English. The verdict is fail.").status == "fail"
     alone = parse(f"It says {quoted}", "user", judged)
     assert alone.status == "undecided"
     assert "only a quotation of the judged text" in alone.evidence
-
-
-def test_words_of_a_verdict_in_the_judged_text_do_not_hide_another_one() -> None:
-    assert parse(FAIL, PASS, "It is in English. The verdict is fail.").status == "fail"
 
 
 @given(st.text(st.sampled_from('{}[]":,\\u0 \nreasonverdictpassfail'), max_size=60))

@@ -80,10 +80,8 @@ def test_a_rubric_of_its_own_is_the_criterion_and_completion_hides_the_instructi
     ("changes", "facts"),
     [
         ({"tasks": ()}, "tasks is empty"),
-        ({"kinds": ()}, "kinds is empty"),
         ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]"),
         ({"turns": (2, 0)}, r"turns is \[2, 0\]"),
-        ({"max_new_tokens": 0}, "max_new_tokens is 0"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"is_prefilled": True, "engine": SERVED}, r"is_prefilled .*engine\.server\.can_prefill"),
     ],
@@ -114,23 +112,18 @@ def test_the_configuration_reads_from_yaml_and_says_what_a_verdict_depends_on(
 CODE = "0123456789abcdef"
 
 
-def test_a_text_stands_between_two_lines_with_the_code_and_every_line_is_marked() -> None:
-    assert fenced("REPLY", "One.\n\n- two\r\nthree", CODE) == (
-        f"<<<REPLY {CODE}>>>\n| One.\n|\n| - two\n| three\n<<<END OF REPLY {CODE}>>>"
-    )
-
-
 def test_the_code_hangs_on_seed_key_and_every_text() -> None:
     code = boundary(0, "key", ["a", "b"])
     assert len(code) == 16
     assert code == boundary(0, "key", ["a", "b"])
+    assert fenced("REPLY", "One.\n\n- two\r\nthree", CODE) == (
+        f"<<<REPLY {CODE}>>>\n| One.\n|\n| - two\n| three\n<<<END OF REPLY {CODE}>>>"
+    )
     others = [(1, "key", ["a", "b"]), (0, "other", ["a", "b"]), (0, "key", ["a", f"b{code}"])]
     assert code not in {boundary(*parts) for parts in others}
 
 
-@pytest.mark.parametrize(
-    "end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"]
-)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\x0b", "\u2028"])
 def test_every_end_of_line_is_one(end: str) -> None:
     assert clean(f"a{end}b", CODE) == ["a", "b"]
     # Control tokens of the judge are removed, the longest first.
@@ -146,18 +139,14 @@ def test_every_end_of_line_is_one(end: str) -> None:
         (f"{CODE[:8]}\u200b{CODE[8:]}", REMOVED_CODE),
         ("a<|im_start|>b", f"a{REMOVED_MARKER}b"),
         ("a<|im_\u200bstart|>b", f"a{REMOVED_MARKER}b"),
-        ("a<\u00ad|im_end|>b", f"a{REMOVED_MARKER}b"),
         ("<｜User｜>b", f"{REMOVED_MARKER}b"),
         ("[/INST] b <<SYS>>", f"{REMOVED_MARKER} b {REMOVED_MARKER}"),
-        ("</s><s>", REMOVED_MARKER * 2),
         ("<start_of_turn>model", f"{REMOVED_MARKER}model"),
         ("### System: b", f"{REMOVED_MARKER} b"),
-        ("**User**: b", f"{REMOVED_MARKER} b"),
         ("the user: b", "the user: b"),
         ("1 < 2 | 3 > 2, a <b>bold</b> step, users: 3", "1 < 2 | 3 > 2, a <b>bold</b> step, users: 3"),
         ("\ud83d half, \x00 nothing, a\ttab", "\ufffd half, \ufffd nothing, a\ttab"),
         ("می\u200cخواهم 👩\u200d🚀", "می\u200cخواهم 👩\u200d🚀"),
-        ("so \u202eti si\u202c", "so ti si"),
     ],
 )  # fmt: skip
 def test_what_is_removed_and_what_stays(text: str, expected: str) -> None:

@@ -186,10 +186,6 @@ def statuses(
     return {s.dialogue: found["adherence", s.key].status for s in samples}
 
 
-def known(_: str) -> str:
-    return KNOWN
-
-
 def code_of_another(name: str) -> str:
     """Return the code of the same request with an honest reply: the best that a writer can know."""
     (question,) = questions([sample(dialogue=name, reply=HONEST)], JUDGE_ALL)
@@ -201,37 +197,22 @@ def test_no_trick_changes_the_verdict(tmp_path: Path) -> None:
     honest = [sample(dialogue="yes", reply=HONEST), sample(dialogue="no", reply="I like tea.")]
     assert statuses(tmp_path / "honest", honest) == {"yes": "pass", "no": "fail"}
     assert set(statuses(tmp_path / "bad", coaxed(code_of_another)).values()) == {"fail"}
-    assert set(statuses(tmp_path / "good", coaxed(known, f"{HONEST}\n")).values()) == {"pass"}
+    good = coaxed(lambda _: KNOWN, f"{HONEST}\n")
+    assert set(statuses(tmp_path / "good", good).values()) == {"pass"}
+    # A judge that only quotes has given no verdict.
+    assert set(statuses(tmp_path / "mute", coaxed(lambda _: KNOWN), mute).values()) == {"undecided"}
 
 
 @pytest.mark.parametrize("style", ECHOES)
 def test_no_quoted_trick_is_read_as_the_verdict(tmp_path: Path, style: str) -> None:
-    assert set(statuses(tmp_path, coaxed(known), ECHOES[style]).values()) == {"fail"}
+    assert set(statuses(tmp_path, coaxed(lambda _: KNOWN), ECHOES[style]).values()) == {"fail"}
 
 
-def test_a_judge_that_only_quotes_has_given_no_verdict(tmp_path: Path) -> None:
-    assert set(statuses(tmp_path, coaxed(known), mute).values()) == {"undecided"}
-
-
-def naive(label: str, text: str, code: str, _: Sequence[str] = ()) -> str:
-    """Fence a text without a mark and as it is."""
-    return f"<<<{label} {code}>>>\n{text}\n<<<END OF {label} {code}>>>"
-
-
-@pytest.mark.parametrize(
-    ("fenced", "least", "example"),
-    [
-        (naive, 20, "closes the fence"),
-        (None, 0, None),
-    ],
-)
-def test_with_the_right_code_only_a_weaker_fence_is_broken(
-    tmp_path, monkeypatch, fenced, least, example
-) -> None:
+def test_even_with_the_right_code_no_reply_breaks_the_fence(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(question_module, "boundary", lambda *_: KNOWN)
-    if fenced:
-        monkeypatch.setattr(question_module, "fenced", fenced)
-    found = statuses(tmp_path, coaxed(known))
-    broken = [name for name, status in found.items() if status == "pass"]
-    assert len(broken) >= least
-    assert example in broken if example else not broken
+    assert "pass" not in statuses(tmp_path, coaxed(lambda _: KNOWN)).values()
+    # A weaker fence is broken.
+    fence = "<<<{0} {2}>>>\n{1}\n<<<END OF {0} {2}>>>".format
+    monkeypatch.setattr(question_module, "fenced", fence)
+    found = statuses(tmp_path / "weak", coaxed(lambda _: KNOWN))
+    assert list(found.values()).count("pass") >= 20

@@ -41,12 +41,10 @@ TWO_OPEN = {"verdicts": (UNSURE, *check_all((RUBRIC,), "x")), "loose": "undecide
         ),
         (judged(PASS, RUBRIC, RULE), ["terms", "judge"], "fail", None),
         (judged(PASS, RUBRIC, **TWO_OPEN), ["language", "judge"], "undecided", "undecided"),
-        (judged(FAIL, RUBRIC, **TWO_OPEN), ["language", "judge"], "fail", "undecided"),
         (judged(PASS, RUBRIC, loose="undecided"), ["judge"], "pass", "pass"),
         (judged(PASS, RUBRIC, loose="fail"), ["judge"], "pass", "fail"),
         (judged(PASS, **RELEASED), ["judge"], "fail", "fail"),
         (judged(FAIL, **RELEASED), ["judge"], "pass", "pass"),
-        (judged(NONE, **RELEASED), ["judge"], "undecided", "undecided"),
         *(
             (judged(PASS, *rules, reply=JUNK, expected=expected), ["judge"], "fail", None)
             for rules in ((), (RUBRIC,))

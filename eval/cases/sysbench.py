@@ -23,7 +23,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from eval.cases.importers.imported import Line, find_file
 from eval.records.case import Text
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
@@ -32,18 +31,11 @@ from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.graded.judge import JUDGE
 
 T = TypeVar("T")
+Line = dict[str, Any]
+"""One case, with the keys of a case file."""
 
 FILE = "system_benchmark_eval_datas.json"
 EVENTS: Mapping[str, str] = {"align": "aligned_request", "misalign": "misaligned_request"}
-TYPES: Mapping[str, str] = {
-    "动作约束": "action",
-    "内容约束": "content",
-    "背景约束": "background",
-    "角色约束": "role",
-    "格式约束": "format",
-    "风格约束": "style",
-}
-"""Types of constraints, as the benchmark's own tables translate them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,6 @@ class _Info:
 
 @dataclass(frozen=True)
 class _Criterion:
-    criteria_type: Text
     criteria_content: Text
 
 
@@ -79,7 +70,10 @@ def import_cases(path: Path) -> list[Line]:
         DataError: no such file, or one that is not of the format; with the
             session and what was found.
     """
-    file = find_file(path, FILE, "datas")
+    places = (path / "datas" / FILE, path / FILE) if path.is_dir() else (path,)
+    file = next((place for place in places if place.exists()), None)
+    if file is None:
+        raise DataError(f"{path}: no {FILE}: expected a local copy of SysBench")
     try:
         sessions = read_json(file)
     except (OSError, ValueError) as error:
@@ -101,14 +95,12 @@ def _case(raw: object, where: str) -> Line:
     if not dialogue.has_system:
         raise DataError(f"{where}: no system message: expected one in front of the others")
     events: dict[str, Any] = {}
-    constraints: list[dict[str, str]] = []
     for turn, text in enumerate(dialogue.user_turns, start=1):
         if text not in session.prompt_infos:
             continue
-        kind, checklist = _event(session.prompt_infos[text], turn, f"{where}, turn {turn}")
-        verifiers = [{"kind": JUDGE, "rubric": c["text"]} for c in checklist]
+        kind, checklist = _event(session.prompt_infos[text], f"{where}, turn {turn}")
+        verifiers = [{"kind": JUDGE, "rubric": text} for text in checklist]
         events[str(turn)] = {"kind": kind, "expect": "kept", "verifiers": verifiers}
-        constraints += checklist
     return {
         "id": f"sysbench-{identity}",
         "messages": [m.as_dict() for m in dialogue.messages if m.role != "system"],
@@ -119,21 +111,18 @@ def _case(raw: object, where: str) -> Line:
             "verifiers": [],
         },
         **({"events": events} if events else {}),
-        "constraints": constraints,
     }
 
 
-def _event(raw: object, turn: int, where: str) -> tuple[str, list[dict[str, str]]]:
+def _event(raw: object, where: str) -> tuple[str, list[str]]:
     """Return the kind of a turn's event, and its checklist."""
     info = _record(_Info, raw, where)
     if not info.criteria:
         raise DataError(f"{where}: 'criteria' is empty: expected at least one")
-    checklist = []
-    for key, criterion in info.criteria.items():
-        found = _record(_Criterion, criterion, f"{where}, criterion {key!r}")
-        kind = TYPES.get(found.criteria_type, found.criteria_type)
-        text = found.criteria_content
-        checklist.append({"id": f"{kind}.{turn}.{key}", "text": text, "by": JUDGE})
+    checklist = [
+        _record(_Criterion, criterion, f"{where}, criterion {key!r}").criteria_content
+        for key, criterion in info.criteria.items()
+    ]
     return EVENTS[info.alignment], checklist
 
 

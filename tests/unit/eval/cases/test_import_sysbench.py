@@ -3,10 +3,10 @@ import json
 
 import pytest
 
-from eval.cases.importers.sysbench import FILE, import_cases
+from eval.cases.sysbench import FILE, import_cases
+from eval.records.case_file import read_cases
+from gatt.cli import main
 from gatt.errors import DataError
-from gatt.verifiers.spec import VerifierSpec
-from gatt.verifiers.table import build
 
 
 def criteria(*named):
@@ -79,15 +79,22 @@ def test_the_system_message_is_the_instruction_and_a_checklist_the_event_of_its_
                 "verifiers": [{"kind": "judge", "rubric": "拒绝回答"}],
             },
         },
-        "constraints": [
-            {"id": "format.1.1", "text": "用中文回答", "by": "judge"},
-            {"id": "style.1.2", "text": "语气友好", "by": "judge"},
-            {"id": "其他约束.2.1", "text": "拒绝回答", "by": "judge"},
-        ],
     }
-    for event in case["events"].values():
-        for spec in event["verifiers"]:
-            build(VerifierSpec.from_dict(spec))
+
+
+def test_the_command_writes_cases_that_can_be_read_and_leaves_a_file_alone(tmp_path, capsys):
+    path, output = write(tmp_path / FILE, [session()]), tmp_path / "out" / "cases.jsonl"
+    words = ["suite", "import", "sysbench", str(path), "--output"]
+    assert main([*words, str(output)]) == 0
+    said = f"{output}: 1 cases, 2 turns\n"
+    assert capsys.readouterr().out == said
+    assert [case.id for case in read_cases(output)] == ["sysbench-007"]
+    for target, facts in (
+        (output, "exists already: give a new file"),
+        ("x.jsonl.gz", "compressed"),
+    ):
+        assert main([*words, str(target)]) == 2
+        assert facts in capsys.readouterr().err
 
 
 def test_a_file_is_found_in_its_folder_and_in_the_repository(tmp_path):
@@ -121,11 +128,9 @@ BLANK = {"1": {"criteria_content": " ", "criteria_type": "y"}}
         (7, "session 1: .* is 7"),
         ({"system": 1}, "session 1: missing key 'system_id'"),
         (session(system_id=True), "'system_id' is True"),
-        (session(messages="x"), "'messages' is 'x'"),
         (session(messages=[]), r"\(system_id 007\): .*no user message"),
         (session(messages=SESSION["messages"][1:]), "no system message"),
         (session(messages=SESSION["messages"][::2]), "turn 1: .* found 'assistant'"),
-        (session(rounds_related="yes"), "'rounds_related' is 'yes'"),
         (info(alignment="aligned"), "turn 1: 'alignment' is 'aligned'"),
         (info(criteria={}), "turn 1: 'criteria' is empty"),
         (info(criteria={"1": {"criteria_type": "y"}}), "criterion '1': missing key 'criteria_content'"),
@@ -138,9 +143,9 @@ def test_a_session_that_is_not_of_the_format_is_one_line(tmp_path, raw, facts):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("data", [b"[", b"{}", b"[]", b"[" * 100_000, b"\xff\xfe[]"])
+@pytest.mark.parametrize("data", [b"[", b"[]", b"\xff\xfe[]"])
 def test_a_file_that_is_no_array_and_a_folder_without_one_are_one_line(tmp_path, data):
-    with pytest.raises(DataError, match=f"no {FILE} in it"):
+    with pytest.raises(DataError, match=f"no {FILE}: expected a local copy"):
         import_cases(tmp_path)
     (tmp_path / FILE).write_bytes(data)
     with pytest.raises(DataError, match=f"{FILE}: (cannot be read as JSON|expected one array)"):

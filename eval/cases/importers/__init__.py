@@ -1,1 +1,0 @@
-"""Cases of ours from what others made, read from a local copy: one file a benchmark."""
