@@ -51,7 +51,7 @@ def notes(
     if releases:
         found.append(
             f"In {len(releases)} of {len(cases)} cases the user takes the instruction back, at turn "
-            f"{min(releases)} or later: from there on such a case counts for events and leakage, and the other "
+            f"{min(releases)} or later: from there on such a case counts for leakage alone, and the other "
             "curves rest on fewer cases."
         )
     changed = [case for case in cases if case.switches]

@@ -14,7 +14,7 @@ from eval.cases.build import Inputs
 from eval.cases.unmeasured import Triggers, Unmeasured
 from eval.config import EvalConfig
 from eval.metrics.agreement import Agreement, agreement
-from eval.metrics.curves import GRADED, METRICS, curves, events, vacuous_curves
+from eval.metrics.curves import GRADED, METRICS, curves, vacuous_curves
 from eval.metrics.paired import differences
 from eval.records.samples import (
     REPORT_FILE,
@@ -128,7 +128,6 @@ def close(
         "schema": SCHEMA,
         "run": run,
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
-        "events": [asdict(e) for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "agreement": [asdict(a) for a in agreements],
         "coverage": coverage(inputs.constraints),

@@ -27,7 +27,7 @@ from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
 
-LISTS: Final = ("differences", "events", "agreement", "limits", "coverage")
+LISTS: Final = ("differences", "agreement", "limits", "coverage")
 """Lists of a `results.json` beside the curves; all are optional."""
 ATTENTION_FILE: Final = "attention.json"
 ATTENTION_SCHEMA: Final = 1

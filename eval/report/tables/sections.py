@@ -17,7 +17,7 @@ from eval.report.data.selection import (
     signed,
     turn_name,
 )
-from eval.report.tables.rates import EMPTY, Cell, Table, arm_cell, row, turn_tables
+from eval.report.tables.rates import Cell, Table, arm_cell, row, turn_tables
 
 Record = Mapping[str, Any]
 """One of a list of `results.json`."""
@@ -93,24 +93,6 @@ def _curve_order(record: Record, curves: Curves) -> list[int]:
     return [rank(value, order) for value, order in zip(values, orders, strict=True)]
 
 
-def event_tables(curves: Curves, events: Sequence[Record]) -> list[Table]:
-    """Return the rates at the turn of an event and after it, no table without events."""
-    wanted = (curves.main_history, ALL, ALL)
-    cells: dict[tuple[str, str], dict[int, Cell]] = defaultdict(dict)
-    for e in events:
-        if (e["history"], e["split"], e["family"]) == wanted:
-            rate = Cell(percent(e["rate"]), bounds(e["low"], e["high"]))
-            cells[e["event"], e["arm"]][e["turns_since"]] = rate
-    since = sorted({number for found in cells.values() for number in found})
-    rows = tuple(
-        row(event.replace("_", " ").capitalize(), arm_cell(arm),
-            *(found.get(number, EMPTY) for number in since))
-        for (event, arm), found in cells.items()
-    )  # fmt: skip
-    heads = ("event", "arm", *(f"{number} later" if number else "at it" for number in since))
-    return [Table("Adherence after an event", heads, rows, "per cent", 2)] if rows else []
-
-
 def trust_tables(
     agreement: Sequence[Record], limits: Sequence[Record], coverage: Sequence[Record]
 ) -> list[Table]:
@@ -145,11 +127,6 @@ KINDS_LEAD = (
     "Seen: instructions of the training data. Unseen value: another value of a family that was trained. "
     "Unseen family: a kind of instruction that was never trained. Brackets are 95 % intervals. “58/97, 3?”: 58 "
     "of 97 decided replies passed, 3 are undecided; “worst” is the rate if these had failed."
-)
-EVENTS_LEAD = (
-    "Share of replies that do what they should at the turn of an event and after it: keep the instruction, "
-    "or drop it where the user took it back. The last event counts; 2 stands for 2 and 3 turns after it, 4 "
-    "for 4 to 7, 8 for all later turns."
 )
 COMPARED_LEAD = (
     "Paired differences: the same replies of the same cases under both arms, in percentage points, with "
@@ -186,11 +163,9 @@ def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None)
 
     kinds = turn_tables(curves, turn) if turn else []
     differences = difference_tables(curves, records("differences"), turn)
-    events = event_tables(curves, records("events"))
     trust = trust_tables(*map(records, ("agreement", "limits", "coverage")))
     sections = [
         Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, kinds),
-        Section("events", "When the user pulls away", EVENTS_LEAD, events),
         Section("compared", "Arms compared", COMPARED_LEAD, differences),
         Section("trust", "How far to trust this", TRUST_LEAD, trust),
     ]

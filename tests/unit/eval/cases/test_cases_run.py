@@ -67,16 +67,11 @@ def test_a_judge_decides_what_no_rule_covers_and_agreement_is_told(tmp_path) -> 
     assert judged.results["run"]["config"]["judge"] is not None
 
 
-def test_coverage_and_events_stand_in_the_results(tmp_path) -> None:
+def test_coverage_and_notes_stand_in_the_results(tmp_path) -> None:
     results = evaluate(config(tmp_path), lambda: RecordingEngine(lambda r: "Tea?")).results
     assert [(c["constraint"], c["num"], c["by"]) for c in results["coverage"]] == [
         ("style", 2, "judge"), ("style", 1, "not covered"), ("style", 1, "rules"),
     ]  # fmt: skip
-    jumps = [e for e in results["events"] if (e["family"], e["split"]) == ("rules", "all")]
-    assert [(e["event"], e["turns_since"], e["rate"]) for e in jumps] == [
-        ("topic_jump", 0, 1.0), ("topic_jump", 1, 1.0),
-    ]  # fmt: skip
-    assert {"area", "half_life"} <= {s["name"] for s in results["summaries"]}
     # Every reply but the first repeats an earlier one.
     assert [n for n in results["notes"] if n.startswith("base: 100 % of its replies at turn 4")]
 
@@ -123,11 +118,10 @@ def long(folder: Path, **changes) -> EvalConfig:
 
 
 def test_joined_dialogues_jump_topics_at_their_seams_and_each_part_is_looked_for(tmp_path) -> None:
-    results = evaluate(long(tmp_path), lambda: RecordingEngine(lambda r: "Yes.")).results
+    evaluate(long(tmp_path), lambda: RecordingEngine(lambda r: "Yes."))
     samples = list(read_samples(tmp_path / "out/samples.jsonl"))
     assert {s.turn: s.event for s in samples} == {1: None, 4: "topic_jump", 6: None}
     assert len({s.dialogue for s in samples}) == 3
-    assert {e["event"] for e in results["events"]} == {"topic_jump"}
     adapter = tmp_path / "adapter"
     adapter.mkdir()
     (adapter / "adapter_model.safetensors").write_bytes(b"weights")

@@ -1,4 +1,4 @@
-"""Curves over turns, events, and the rates of the own replies."""
+"""Curves over turns, and the rates of the own replies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from eval.config import TAKEN
-from eval.metrics.curves import OWN_REPLIES, CurvePoint, EventPoint, curves, events, vacuous_curves
+from eval.metrics.curves import OWN_REPLIES, CurvePoint, curves, vacuous_curves
 from eval.metrics.intervals import wilson_interval
 from eval.metrics.outcomes import ALL
-from eval.records.samples import Sample
 from gatt.data.instruction import Entry
 from gatt.errors import DataError
 from gatt.verifiers.spec import VerifierSpec
@@ -76,74 +75,13 @@ def test_no_adapter_may_be_called_what_reports_call_something_else() -> None:
     assert set(TAKEN) == {OWN_REPLIES, ALL}
 
 
-def case(letters: str, *, dialogue: str = "d1", **changes: Any) -> list[Sample]:
-    """Turns from 1 on: p(ass) or f(ail)."""
-    words = {"p": "pass", "f": "fail"}
-    return [
-        sample(dialogue=dialogue, turn=turn, status=words[letter], **changes)
-        for turn, letter in enumerate(letters, start=1)
-    ]
-
-
-def at(samples: list[Sample], turn: int, event: str) -> list[Sample]:
-    """The same with an event at a turn."""
-    return [
-        sample(**{**{k: getattr(s, k) for k in s.__slots__}, "event": event})
-        if s.turn == turn
-        else s
-        for s in samples
-    ]
-
-
-def found(samples: list[Sample], **wanted: Any) -> dict[tuple[str, int], EventPoint]:
-    wanted = {"split": "all", "family": "all"} | wanted
-    return {
-        (p.event, p.turns_since): p
-        for p in events(samples)
-        if all(getattr(p, k) == v for k, v in wanted.items())
-    }
-
-
-def test_rates_follow_the_turns_since_the_event() -> None:
-    # Topic jump at turn 2 of ten: since 0 is turn 2, 1 is 3, 2 is 4 and 5, 4 is 6 to 9, 8 is 10.
-    points = found(at(case("ppfpfppffp"), 2, "topic_jump"))
-    assert {since: (p.num_passed, p.num_decided) for (_, since), p in points.items()} == {
-        0: (1, 1),
-        1: (0, 1),
-        2: (1, 2),
-        4: (2, 4),
-        8: (1, 1),
-    }
-
-
-def test_the_last_event_counts_and_nothing_before_the_first() -> None:
-    made = at(at(case("fppf"), 2, "topic_jump"), 4, "asks_to_drop")
-    points = found(made)
-    assert {key: p.rate for key, p in points.items()} == {
-        ("topic_jump", 0): 1.0,
-        ("topic_jump", 1): 1.0,
-        ("asks_to_drop", 0): 0.0,
-    }
-
-
-def test_a_topic_jump_does_not_end_what_a_cancellation_began() -> None:
-    """Cancelled at turn 2, a seam at turn 4: turns 4 and 5 still show if it stays dead."""
-    made = at(at(case("pppff", expected="released"), 2, "cancel"), 4, "topic_jump")
-    points = found(made)
-    assert {since: (p.num_passed, p.num_decided) for (_, since), p in points.items()} == {
-        0: (1, 1), 1: (1, 1), 2: (0, 2),
-    }  # fmt: skip
-    assert {event for event, _ in points} == {"cancel"}
-
-
 TEA = VerifierSpec("terms", {"any_of": ["tea"]})
 TEA_ENTRY = Entry("x.tea", "x", "tea", ("Say tea.",), "tea.", (TEA,))
 PLAIN = {"instruction": None, "split": "none", "family": "plain"}
 
 
-def totals(points: list[CurvePoint], **wanted: Any) -> list[CurvePoint]:
-    wanted = {"split": "all", "family": "all"} | wanted
-    return [p for p in points if all(getattr(p, k) == v for k, v in wanted.items())]
+def totals(points: list[CurvePoint]) -> list[CurvePoint]:
+    return find(points, split="all", family="all")
 
 
 def test_own_replies_are_judged_once_whatever_the_arms_said() -> None:
@@ -163,7 +101,7 @@ def test_own_replies_of_plain_dialogues_are_false_triggers_where_they_follow_an_
         sample(**PLAIN, dialogue="d1", reference="We had tea.", status="fail"),
         sample(**PLAIN, dialogue="d2", reference="It was calm.", status="pass"),
     ]
-    points = totals(vacuous_curves(made, [TEA_ENTRY]), history="reference")
+    points = totals(vacuous_curves(made, [TEA_ENTRY]))
     assert [(p.metric, p.num_passed, p.num_decided) for p in points] == [
         ("vacuous_false_trigger", 1, 2)
     ]

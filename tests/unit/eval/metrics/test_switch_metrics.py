@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eval.metrics.curves import curves, events, vacuous_curves
+from eval.metrics.curves import curves, vacuous_curves
 from eval.metrics.outcomes import leakage
 from eval.metrics.paired import differences
 from eval.records.case import Case, Reply
@@ -89,10 +89,6 @@ def test_curves_count_turns_from_the_change_on() -> None:
     assert of("adherence_since_switch") == {0: (1, 1), 1: (0, 1), 2: (1, 1), 3: (0, 1)}
     assert of("leakage") == {0: (1, 2), 1: (1, 2), 2: (0, 1), 3: (0, 1)}
     assert of("adherence") == {1: (2, 2), 2: (2, 2), 3: (1, 2), 4: (1, 1), 5: (0, 1)}
-    # A cancelled instruction that stays dead is what is expected, told as of any event.
-    (dead,) = [e for e in events(second) if (e.event, e.turns_since, e.family) == ("cancel", 1, "all")
-               and e.split == "all"]  # fmt: skip
-    assert (dead.num_passed, dead.num_decided) == (1, 1)
     assert [turn_name("leakage", t) for t in (0, 3)] == ["at it", "3 later"]
 
 

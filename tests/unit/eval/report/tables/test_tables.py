@@ -10,10 +10,10 @@ from rich.console import Console
 
 from eval.report.data.selection import Curves, few_turns
 from eval.report.tables.rates import Table, rate_table, turn_tables
-from eval.report.tables.sections import difference_tables, event_tables
+from eval.report.tables.sections import difference_tables
 from eval.report.tables.written import markdown_tables, terminal_table
 from tests.support.runs.fake_samples import fake_results, sample
-from tests.support.texts.fake_lists import difference, event, fake_lists
+from tests.support.texts.fake_lists import difference, fake_lists
 
 
 def tiny() -> dict[str, Any]:
@@ -116,7 +116,6 @@ def test_all_lists_become_tables(run_results: dict[str, Any]) -> None:
     text = markdown_tables(run_results | fake_lists())
     for line in (
         "**Adherence by kind of instruction** (turn 20, people’s history)",
-        "| Topic jump | base model | 2 [0, 12] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] |",
         "| GAtt | base model | seen | 1 | +74 | [+44, +94] | <0.001 | 12 |",
         "| GAtt | Adherence | 80 | 3 | 90 % | 0.78 | 38 | 34 | 2 | 6 |",
         "| GAtt | reference | 16 | 3 | 18 | 6 |",
@@ -178,19 +177,6 @@ def test_a_total_of_one_split_does_not_stand_beside_it(
         (table,) = difference_tables(run, records, 2)
         ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
         assert [where for arm, where in ours if arm == "GAtt"] == shown
-
-
-def test_events_have_a_row_for_each_arm_and_may_have_any_name(run: Curves) -> None:
-    records = [
-        event("gatt", n, s, r) for n in ("asks_to_drop", "<b>&") for s, r in ((0, 0.5), (4, None))
-    ]
-    family = {**event("gatt", "topic_jump", 0, 0.5), "family": "figure"}
-    (table,) = event_tables(run, [*records, family])
-    assert column(table, "event") == ["Asks to drop", "<b>&"]
-    assert [column(table, head) for head in ("at it", "4 later")] == [
-        ["50 [40, 60]"] * 2,
-        ["–"] * 2,
-    ]
 
 
 @pytest.mark.parametrize(
