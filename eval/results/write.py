@@ -27,13 +27,7 @@ from eval.records.samples import (
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
-from eval.results.notes import (
-    note_of_cuts,
-    note_of_entries,
-    note_of_unanswered,
-    notes,
-    notes_of_repetition,
-)
+from eval.results.notes import note_of_entries, notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.completion import unmeasured_reason, with_completion_again
@@ -136,9 +130,7 @@ def close(
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.note]),
             *note_of_entries(inputs.source),
-            *notes_of_repetition(points),
-            *note_of_cuts(samples, config.sampling.max_new_tokens),
-            *note_of_unanswered(samples),
+            *notes_of_replies(points, samples, config.sampling.max_new_tokens),
             *note_of_calls(run),
             *filter(None, [no_completion]),
         ],

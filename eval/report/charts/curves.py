@@ -1,4 +1,4 @@
-"""Curves over turns: on the page, in its colours, and as pictures that stand alone."""
+"""Curves over turns, those of attention too: on the page, in its colours, and as pictures that stand alone."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ HERO, HERO_NARROW, PANEL, PICTURE = (15.4, 5.1), (4.7, 3.6), (4.9, 3.2), (9.6, 4
 """Width and height of charts, in inches of 72 points."""
 MANY_POINTS: Final = 12
 """From here on a curve has small markers, or they would hide it."""
+ATTENTION_TITLE: Final = "Attention on the instruction over turns"
 DRAWN = ("adherence", "probe_recall", *SINCE_SWITCH)
 """Metrics with charts on the page; all are in the tables."""
 
@@ -117,6 +118,33 @@ def _decided(curves: Curves, **wanted: object) -> dict[str, Sequence[CurvePoint]
     """Return the points of the arms for which something was decided."""
     found = {arm: curves.find(arm=arm, **wanted) for arm in curves.arms}
     return {arm: points for arm, points in found.items() if any(p.rate is not None for p in points)}
+
+
+def attention_svg(data: Mapping[str, Any], arms: Sequence[str]) -> Markup:
+    """Return the picture as an SVG element of a page.
+
+    Args:
+        data: of `attention.json`.
+        arms: all arms of the page in order, so that an arm looks the same everywhere.
+    """
+    points, axis = _share(data)
+    return chart(points, arms, HERO_NARROW, "attention-turns", ATTENTION_TITLE, axis)
+
+
+def save_attention_chart(path: Path, data: Mapping[str, Any]) -> None:
+    """Write the picture as a file; see `save_picture`."""
+    points, axis = _share(data)
+    save_chart(path, points, data["arms"], ATTENTION_TITLE, axis)
+
+
+def _share(data: Mapping[str, Any]) -> tuple[dict[str, list[Point]], Axes]:
+    """Return the share of attention on the instruction, and axes as high as the highest interval."""
+    records = [r for r in sorted(data["curves"], key=lambda r: r["turn"]) if r["metric"] == "mass"]
+    points = {
+        arm: [Point(r["turn"], r["value"], r["low"], r["high"]) for r in records if r["arm"] == arm]
+        for arm in data["arms"]
+    }
+    return points, Axes(top=min(1.0, max(r["high"] or r["value"] for r in records)) or 1.0)
 
 
 def chart(

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 LISTS: Final = ("differences", "agreement", "limits", "coverage")
 """Lists of a `results.json` beside the curves; all are optional."""
+ARMS: Final = ("arm", "baseline")
+"""Keys of their records that name an arm."""
 ATTENTION_FILE: Final = "attention.json"
 ATTENTION_SCHEMA: Final = 1
 """The version of `attention.json` that this package writes and reads."""
@@ -105,7 +107,11 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
         return runs[0].results
     found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "notes": []}
     for name in ("curves", *LISTS):
-        found[name] = [_of_run(r, run.name) for run in runs for r in run.results.get(name) or []]
+        found[name] = [
+            record | {k: f"{run.name}{RUN_MARK}{record[k]}" for k in ARMS if k in record}
+            for run in runs
+            for record in run.results.get(name) or []
+        ]
     for run in runs:
         found["run"][run.name] = run.results.get("run") or {}
         found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
@@ -168,12 +174,6 @@ def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
         for arm, samples in by_arm.items()
         for difference in differences(samples, f"{runs[0].name}{RUN_MARK}{arm}")
     ]
-
-
-def _of_run(record: Mapping[str, Any], run: str) -> dict[str, Any]:
-    """Return a record with its arms renamed."""
-    arms = {k: f"{run}{RUN_MARK}{record[k]}" for k in ("arm", "baseline") if k in record}
-    return {**record, **arms}
 
 
 def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) -> None:

@@ -15,8 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from eval.records.samples import Sample
-from eval.report.charts.attention import attention_svg
-from eval.report.charts.curves import hero, panels
+from eval.report.charts.curves import attention_svg, hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
     HEADLINE_TURN_LIMIT,

@@ -11,14 +11,13 @@ from typing import Any, Final
 from eval.config import BASE, EvalConfig
 from eval.records.case import Case, Reply
 from eval.records.samples import REPORT_FILE
-from eval.report.charts.attention import save_attention_chart
+from eval.report.charts.curves import save_attention_chart
 from eval.report.charts.drawing import refuse_other_endings
 from eval.report.data.runs import ATTENTION_FILE, ATTENTION_SCHEMA, read_runs, samples_of
 from eval.report.page.render import render_attention, render_report
 from eval.results.provenance import head
 from eval.scoring.verdict import judge
-from eval.studies.attention.layout import Layout, lay_out
-from eval.studies.attention.measure import hidden_replies, measure
+from eval.studies.attention.measure import Layout, hidden_replies, lay_out, measure
 from eval.studies.attention.statistics import Looked, curves, falls
 from eval.studies.attention.task import HISTORY, AttendConfig, Task, read_task
 from gatt.comb.model_support import why_not_packable

@@ -48,16 +48,9 @@ def curves(looked: Sequence[Looked], arms: Sequence[str]) -> list[dict[str, Any]
             half = float(stats.sem(values) * stats.t.ppf(0.975, len(values) - 1))
             low, high = round(max(0.0, mean - half), DIGITS), round(min(1.0, mean + half), DIGITS)
         records.append(
-            {
-                "arm": arm,
-                "turn": turn,
-                "metric": "mass",
-                "value": round(mean, DIGITS),
-                "low": low,
-                "high": high,
-                "num_dialogues": len(values),
-            }
-        )
+            {"arm": arm, "turn": turn, "metric": "mass", "value": round(mean, DIGITS), "low": low,
+             "high": high, "num_dialogues": len(values)}
+        )  # fmt: skip
     return records
 
 
@@ -94,6 +87,6 @@ def _fall(pairs: Sequence[tuple[Case, bool, bool]]) -> dict[str, Any]:
     names = [(c.dialogue.id, c.instruction.id if c.instruction else "", c.id) for c, *_ in pairs]
     codes = (np.unique(column, return_inverse=True)[1] for column in zip(*names, strict=True))
     before, after = np.array([pair[1:] for pair in pairs], dtype=np.int64).T
-    found = paired_interval(before - after, Ways(*(c.astype(np.int64) for c in codes)))
-    rates = {"intact": float(before.mean()), "unsighted": float(after.mean())}
-    return rates | {"fall": found.difference, "low": found.low, "high": found.high}
+    ways = Ways(*(c.astype(np.int64) for c in codes))
+    found = dict(zip(("fall", "low", "high"), paired_interval(before - after, ways), strict=True))
+    return {"intact": float(before.mean()), "unsighted": float(after.mean()), **found}

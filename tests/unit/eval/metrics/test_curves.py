@@ -56,16 +56,7 @@ def test_a_curve_record_is_flat_and_comes_back() -> None:
     assert CurvePoint.from_dict(json.loads(json.dumps(record))) == point
 
 
-def test_an_undecided_false_trigger_counts_as_one_when_the_worst_is_assumed() -> None:
-    plain = {"instruction": None, "split": "none", "family": "plain"}
-    made = [sample(**plain, status="fail"), sample(**plain, dialogue="d2", status="undecided")]
-    (point,) = find(curves(made), metric="false_trigger", split="none", family="all")
-    assert (point.rate, point.pessimistic, point.optimistic) == (0.0, 0.5, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("raw", "found"), [({"arm": "base"}, "metric"), ([], "list"), ({"arms": 1}, "arms")]
-)
+@pytest.mark.parametrize(("raw", "found"), [({"arm": "base"}, "metric"), ([], "list")])
 def test_a_broken_record_is_refused(raw: Any, found: str) -> None:
     with pytest.raises(DataError, match=found):
         CurvePoint.from_dict(raw)
@@ -94,14 +85,13 @@ def test_own_replies_are_judged_once_whatever_the_arms_said() -> None:
     (point,) = totals(vacuous_curves(made, ()))
     assert (point.metric, point.arm) == ("vacuous_adherence", "dialogue")
     assert (point.num_passed, point.num_decided, point.num_dialogues) == (1, 2, 2)
-
-
-def test_own_replies_of_plain_dialogues_are_false_triggers_where_they_follow_an_entry() -> None:
-    made = [
+    plain = [
         sample(**PLAIN, dialogue="d1", reference="We had tea.", status="fail"),
-        sample(**PLAIN, dialogue="d2", reference="It was calm.", status="pass"),
+        sample(**PLAIN, dialogue="d2", reference="It was calm.", status="undecided"),
     ]
-    points = totals(vacuous_curves(made, [TEA_ENTRY]))
-    assert [(p.metric, p.num_passed, p.num_decided) for p in points] == [
-        ("vacuous_false_trigger", 1, 2)
-    ]
+    (point,) = totals(vacuous_curves(plain, [TEA_ENTRY]))
+    assert (point.metric, point.num_passed) == ("vacuous_false_trigger", 1)
+    (asked,) = [p for p in totals(curves(plain)) if p.metric == "false_trigger"]
+    # Here a pass is the error: undecided counts as one when the worst is assumed.
+    assert (asked.rate, asked.pessimistic, asked.optimistic) == (0.0, 0.5, 0.0)
+    assert asked.num_instructions == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -51,6 +50,7 @@ def test_the_paired_difference_matches_the_arithmetic() -> None:
     found = one(paired(16, 12))
     assert found.difference == 0.75
     assert (found.low, found.high) == pytest.approx((2 / 3 - 0.2434785, 2 / 3 + 0.2434785))
+    assert one(paired(4, 4)).high == 1
     # McNemar: 12 of 12 discordant pairs for GAtt, 2 * 0.5**12.
     assert found.p_value == pytest.approx(2 * 0.5**12, rel=1e-9)
     assert (found.arm, found.baseline, found.num_dialogues, found.num_pairs) == (
@@ -58,23 +58,11 @@ def test_the_paired_difference_matches_the_arithmetic() -> None:
     )  # fmt: skip
 
 
-def test_agreeing_dialogues_still_leave_a_doubt() -> None:
-    # 4 of 4 against 0 of 4: 6 pairs, difference 4/6, squares 5/6, error sqrt((5/6 - 4/9) / 6).
-    found = one(paired(4, 4))
-    assert found.difference == 1
-    low = 2 / 3 - 1.959964 * math.sqrt((5 / 6 - 4 / 9) / 6)
-    assert (found.low, found.high) == (pytest.approx(low), 1)
-    # Four dialogues cannot show anything at 5 %: the smallest p-value is 2 / 2**4.
-    assert found.p_value == pytest.approx(0.125)
-
-
 def test_replies_to_other_words_are_no_pair() -> None:
     """Cases of two files may have the same ids."""
     both = paired(6, 6)
-    for change in (
-        {"user": "Something else?"},
-        {"instruction": replace(both[0].instruction, text="Other.")},
-    ):
+    told = replace(both[0].instruction, text="Other.")
+    for change in ({"user": "Something else?"}, {"instruction": told}):
         others = [replace(s, **change) if s.arm == "base" else s for s in both]
         assert differences(others) == []
     assert differences(both)

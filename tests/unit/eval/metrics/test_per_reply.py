@@ -141,11 +141,6 @@ def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> Non
         (1, False), (3, True), (3, None), (4, False), (5, None), (6, True),
     ]  # fmt: skip
     assert statuses(samples) == [(3, "pass"), (4, "fail"), (6, "pass")]
-    # The first judged one, too, where more is known than the judged ones.
-    assert statuses([s for s in samples if s.turn > 3]) == [(4, "fail"), (6, "pass")]
-    # Of people's history only the judged replies are known.
-    read = {"key": "gatt/reference/d", "samples": [s.as_dict() for s in said("Yes.", "Yes.")]}
-    assert {s.is_repeated for s in samples_of_rows([read])} == {None}
 
 
 def rate(*statuses: Any, is_pass_good: bool = True) -> Rate:
@@ -161,14 +156,8 @@ def test_nothing_decided_is_not_measured_and_nobody_hides_behind_undecided_repli
     # 10 of 12 decided pass, 4 are undecided: 10/16 and 14/16 bound what they could have been.
     made = ["pass"] * 10 + ["fail"] * 2 + ["undecided"] * 4
     found, errors = rate(*made), rate(*made, is_pass_good=False)
+    assert (found.num_instructions, found.num_dialogues) == (1, 12)
     assert found.rate == 10 / 12
     assert (found.num_passed, found.num_decided, found.num_undecided) == (10, 12, 4)
     assert (found.pessimistic, found.optimistic) == (10 / 16, 14 / 16)
     assert (errors.pessimistic, errors.optimistic) == (14 / 16, 10 / 16)
-
-
-def test_a_rate_says_how_many_instructions_it_rests_on() -> None:
-    made = [sample(), sample(dialogue="d2"), sample(dialogue="d3", instruction=POLISH)]
-    made += [sample(dialogue=d, **PLAIN) for d in ("p1", "p2")]
-    both = rate_of(Rows.of(Outcome(s, s.status) for s in made))
-    assert (both.num_instructions, both.num_dialogues) == (2, 5)

@@ -51,21 +51,11 @@ def test_leakage_is_of_what_ended_last_and_is_not_back() -> None:
         None, "hobby.tennis", "hobby.tennis", "hobby.chess", None,
     ]  # fmt: skip
     # Turn 3 stands one turn behind the cancellation, not at the addition.
-    assert [(o.sample.turn, o.turn) for o in leakage(told)] == [(2, 0), (3, 1), (4, 0)]
-
-
-def test_leakage_is_filed_under_what_ended() -> None:
-    french = hobby("french", families=("language",), split="heldout_value", id="language.fr")
-    one = replace(case(to("chess", 2), num_turns=2), instruction=french)
-    told = [judged(one, turn, "french") for turn in (1, 2)]
-    (outcome,) = leakage(told)
-    assert outcome.sample.instruction == french
-    assert outcome.sample.key == told[1].key
-    found = [p for p in curves(told) if p.metric == "leakage"]
-    assert {(p.split, p.family) for p in found} == {
-        (split, family) for split in ("all", "heldout_value") for family in ("all", "language")
-    }
-    assert {p.num_passed for p in found} == {1}
+    outcomes = list(leakage(told))
+    assert [(o.sample.turn, o.turn) for o in outcomes] == [(2, 0), (3, 1), (4, 0)]
+    # It stands under what has ended, and is still the same reply.
+    assert outcomes[2].sample.instruction == hobby("chess")
+    assert [o.sample.key for o in outcomes] == [s.key for s in told[1:4]]
 
 
 def samples_of(arm: str, told: list[str], switch: Switch, name: str = "c") -> list[Sample]:

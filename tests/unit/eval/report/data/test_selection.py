@@ -6,7 +6,7 @@ import pytest
 
 from eval.metrics.curves import curves
 from eval.records.samples import Sample
-from eval.report.data.selection import Curves, headline, percent, signed
+from eval.report.data.selection import Curves, headline, percent
 from tests.support.runs.fake_samples import sample
 
 
@@ -39,15 +39,10 @@ OURS, BASE = ("gatt", 8, 7), ("base", 8, 0)
         ),
         ([run("base", 1, 1)], "At turn 1 the base model follows its instruction in 10 of 100 replies."),
         (
-            [run("base", 4, 1), run("gatt", 8, 5)],
-            "At turn 8 GAtt still follows its instruction in 50 of 100 replies.",
-        ),
-        (
             [run("all_turns", 30, 5), run("base", 30, 0)],
             "At turn 30 all_turns still follows its instruction in 50 of 100 replies, the base model in 0.",
         ),
         ([run("base", 4, 1, kind="probe")], "No adherence was measured in this run."),
-        ([], "No adherence was measured in this run."),
         (
             [run("one · base", 8, 0), run("one · gatt", 8, 7), run("one · gatt", 20, 6),
              run("two · base", 8, 1), run("two · lora", 8, 5)],
@@ -81,12 +76,3 @@ def test_the_answer_knows_its_arms_their_counts_and_intervals() -> None:
 )  # fmt: skip
 def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> None:
     assert percent(rate) == text
-
-
-def test_a_share_has_a_sign_and_no_minus_zero() -> None:
-    assert [signed(v, 1, "+") for v in (0.5, -0.25, -0.0001, None)] == [
-        "+50.0",
-        "−25.0",
-        "0.0",
-        "–",
-    ]

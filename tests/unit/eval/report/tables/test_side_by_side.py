@@ -6,15 +6,8 @@ from io import StringIO
 
 from rich.console import Console
 
-from eval.report.tables.side_by_side import NUM_CASES, side_by_side
+from eval.report.tables.written import NUM_CASES, side_by_side
 from tests.support.runs.fake_samples import fake_samples, sample
-
-
-def shown(tables) -> str:
-    stream = StringIO()
-    for table in tables:
-        Console(file=stream, width=200).print(table)
-    return stream.getvalue()
 
 
 def test_three_cases_of_other_families_with_two_arms_at_the_first_and_the_last_two_turns() -> None:
@@ -34,13 +27,12 @@ def test_replies_stand_with_their_verdicts_and_on_one_line_each() -> None:
         sample(arm="base", kind="probe", reply="Off the record."),
         sample(arm="base", history="own", instruction=None, split="none", reply="Plain."),
     ]  # fmt: skip
-    text = shown(side_by_side(rows, ("base", "gatt")))
+    stream = StringIO()
+    Console(file=stream, width=200).print(*side_by_side(rows, ("base", "gatt")))
+    text = stream.getvalue()
     assert "✗ No. Never." in text
     assert "✓ word word" in text
     assert "…" in text
     assert "Off the record." not in text
     assert "Plain." not in text
-
-
-def test_without_a_case_nothing_is_shown() -> None:
     assert side_by_side([], ("base", "gatt")) == []

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from eval.report.data.selection import Curves, few_turns
-from eval.report.tables.rates import Table, rate_table, turn_tables
+from eval.report.data.selection import Curves
+from eval.report.tables.rates import Table, rate_table
 from eval.report.tables.sections import difference_tables
 from eval.report.tables.written import markdown_tables, terminal_table
 from tests.support.runs.fake_samples import fake_results, sample
@@ -78,17 +78,6 @@ def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str
     assert "dialogue" not in curves.arms
 
 
-def test_one_turn_is_told_by_kind_of_instruction(run_results: dict[str, Any]) -> None:
-    curves = Curves.of(run_results)
-    (kinds,) = turn_tables(curves, 20)
-    assert kinds.heads == ("arm", "all instructions", "seen", "unseen value", "figure", "language")
-    assert [cells[0].arm for cells in kinds.rows] == ["base", "gatt", "base+reminder"]
-    (seen,) = curves.find(**curves.main, arm="gatt", turn=20)
-    assert kinds.rows[1][2].counts.startswith(f"{seen.num_passed}/{seen.num_decided}")
-    assert "turn 20" in kinds.note
-    assert not kinds.is_folded
-
-
 def test_the_rates_are_what_a_readme_shows() -> None:
     # Wilson 1 of 1: low = 1 / 4.841459 = 0.2065; 0 of 1: high = 0.7935.
     text = markdown_tables(tiny())
@@ -116,6 +105,7 @@ def test_all_lists_become_tables(run_results: dict[str, Any]) -> None:
     text = markdown_tables(run_results | fake_lists())
     for line in (
         "**Adherence by kind of instruction** (turn 20, people’s history)",
+        "| arm | all instructions | seen | unseen value | figure | language |",
         "| GAtt | base model | seen | 1 | +74 | [+44, +94] | <0.001 | 12 |",
         "| GAtt | Adherence | 80 | 3 | 90 % | 0.78 | 38 | 34 | 2 | 6 |",
         "| GAtt | reference | 16 | 3 | 18 | 6 |",
@@ -136,7 +126,7 @@ def column(table: Table, head: str) -> list[str]:
 
 def test_a_difference_reads_in_points_with_its_sign(run: Curves) -> None:
     rising = difference("gatt", "adherence", 2, 0.5)
-    falling = {**rising, "difference": -0.2, "low": -0.4, "high": 0.004, "p_value": 0.25}
+    falling = {**rising, "difference": -0.2, "low": -0.4, "high": -0.0001, "p_value": 0.25}
     (table,) = difference_tables(run, [rising, {**falling, "turn": 4}], 2)
     assert column(table, "points") == ["+50", "−20"]
     assert column(table, "95 %") == ["[+20, +70]", "[−40, 0]"]
@@ -177,19 +167,3 @@ def test_a_total_of_one_split_does_not_stand_beside_it(
         (table,) = difference_tables(run, records, 2)
         ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
         assert [where for arm, where in ours if arm == "GAtt"] == shown
-
-
-@pytest.mark.parametrize(
-    ("turns", "most", "keep", "shown"),
-    [
-        ([1, 2, 3], 3, 2, [1, 2, 3]),
-        (range(1, 51), 5, None, [1, 13, 25, 38, 50]),
-        (range(1, 51), 5, 20, [1, 13, 20, 38, 50]),
-        (range(1, 51), 5, 99, [1, 13, 25, 38, 50]),
-        (range(1, 51), 5, 49, [1, 13, 25, 49, 50]),
-    ],
-)
-def test_a_few_of_many_turns_keep_the_first_the_last_and_the_headline_s(
-    turns: list[int], most: int, keep: int | None, shown: list[int]
-) -> None:
-    assert few_turns(turns, most, keep) == shown

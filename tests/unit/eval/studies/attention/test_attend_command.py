@@ -25,19 +25,17 @@ from tests.support.texts.small_catalog import write_catalog
 from tests.unit.eval.studies.attention.test_task import settings
 
 NUM = 3
-TALKING: dict[str, Any] = {
-    "seed": 1, "initializer_range": 0.3, "tie_word_embeddings": False,
-}  # fmt: skip
-"""A random model whose likeliest replies are not blank."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a model and an adapter of it that changes much."""
     root = tmp_path_factory.mktemp("attend")
-    save_tiny_model(root / "model", **TALKING)
+    # A random model whose likeliest replies are not blank.
+    talking: dict[str, Any] = {"seed": 1, "initializer_range": 0.3, "tie_word_embeddings": False}
+    save_tiny_model(root / "model", **talking)
     config = LoraConfig(r=4, target_modules=["q_proj", "k_proj"], task_type="CAUSAL_LM")
-    model = get_peft_model(tiny_llama(tiny_tokenizer(), **TALKING), config)
+    model = get_peft_model(tiny_llama(tiny_tokenizer(), **talking), config)
     torch.manual_seed(0)
     for name, weight in model.named_parameters():
         if "lora_B" in name:
@@ -48,35 +46,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def evaluated(folder: Path, run: Path, num_turns: int = 3, **changes: Any) -> EvalConfig:
-    """Return the configuration of an evaluation of the tiny model that is done."""
-    common = settings(run, folder / "adapter", folder / "catalog", NUM, num_turns)
+def evaluated(folder: Path, run: Path) -> Path:
+    """Return the folder of an evaluation of the tiny model."""
+    common = settings(run, folder / "adapter", folder / "catalog", NUM, 3)
     own: dict[str, Any] = {
         "engine": EngineConfig(model=str(folder / "model")),
         # Greedily the tiny model has nothing to say at times.
         "sampling": SamplingConfig(max_new_tokens=6, temperature=0.8),
     }
-    config = EvalConfig(**(common | own | changes))
-    evaluate(config)
-    return config
+    evaluate(EvalConfig(**(common | own)))
+    return run
 
 
 @pytest.fixture(scope="module")
 def looked(folder: Path) -> Path:
     """Return the folder of an evaluation that was looked at."""
-    run = evaluated(folder, folder / "run").output_dir
+    run = evaluated(folder, folder / "run")
     assert 'id="attention"' not in (run / "report.html").read_text(encoding="utf-8")
     assert main(["attend", f"--results={run}", f"--chart={folder / 'turns.png'}"]) == 0
     return run
 
 
-@pytest.fixture
-def data(looked: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((looked / "attention.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_file_holds_the_run_and_the_curves(data: dict[str, Any]) -> None:
+def test_the_file_holds_the_run_the_curves_and_the_last_turn_answered_anew(looked: Path) -> None:
+    data = json.loads((looked / "attention.json").read_text(encoding="utf-8"))
     assert data["schema"] == 1
     assert {"versions", "commit", "command", "hardware", "config", "verifiers"} <= set(data["run"])
     assert data["arms"] == ["base", "gatt"]
@@ -86,9 +78,6 @@ def test_the_file_holds_the_run_and_the_curves(data: dict[str, Any]) -> None:
         for turn in (1, 2, 3):
             mass = records[arm, "mass", turn]
             assert 0 <= mass["low"] < mass["value"] < mass["high"] <= 1
-
-
-def test_the_last_turn_is_answered_anew_for_both_arms(data: dict[str, Any]) -> None:
     falls = data["unsighted"]["falls"]
     assert [(f["arm"], f["hidden"]) for f in falls] == [
         (arm, what) for arm in ("base", "gatt") for what in ("instruction", "as many other tokens")
@@ -126,20 +115,8 @@ def test_what_is_there_is_replaced_only_when_asked(
     assert said.count("\n") == 1
 
 
-def test_turns_behind_the_end_of_the_context_are_counted(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    config = evaluated(folder, tmp_path / "run", num_turns=40, num_dialogues=1)
-    found = attend(AttendConfig(results=config.output_dir))[0]
-    (num,) = found["dropped"].values()
-    num_looked = len(found["curves"]) // 2
-    assert 1 < num_looked < 40
-    assert num == 2 * (40 - num_looked)
-    assert f"not measured: {num} (replies without text, or behind the end of" in caplog.text
-
-
 def test_replies_without_text_are_counted_and_nothing_is_left(folder: Path, tmp_path: Path) -> None:
-    run = evaluated(folder, tmp_path / "run").output_dir
+    run = evaluated(folder, tmp_path / "run")
     lines = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
     blank = [json.dumps(line | {"reply": " "}) + "\n" for line in lines]
     (run / "samples.jsonl").write_text("".join(blank), encoding="utf-8")

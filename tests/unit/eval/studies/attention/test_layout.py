@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.studies.attention.layout import instruction_span, lay_out
+from eval.studies.attention.measure import instruction_span, lay_out
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError, TemplateError
 from tests.support.models.tiny import CHATML, tiny_tokenizer

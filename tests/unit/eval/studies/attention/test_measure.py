@@ -14,13 +14,14 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from eval.studies.attention.layout import Layout, lay_out
 from eval.studies.attention.measure import (
     INSTRUCTION,
     INTACT,
     OTHERS,
+    Layout,
     greedy,
     hidden_replies,
+    lay_out,
     measure,
 )
 from gatt.data.views import prompt_of_turn, training_view
@@ -149,13 +150,9 @@ def test_a_reply_ends_at_a_stop_token_and_waits_for_the_others() -> None:
     assert len(found[1]) == 6 or found[1][-1] == stop
 
 
-@pytest.fixture(scope="module")
-def engine() -> Any:
+def test_with_all_in_sight_the_reply_is_the_engines_own() -> None:
     tokenizer = tiny_tokenizer()
-    return TransformersEngine(LoadedModel(tiny_llama(tokenizer, seed=2), tokenizer, "tiny"))
-
-
-def test_with_all_in_sight_the_reply_is_the_engines_own(engine: TransformersEngine) -> None:
+    engine = TransformersEngine(LoadedModel(tiny_llama(tokenizer, seed=2), tokenizer, "tiny"))
     said = (sample(turn=1, reply="Bonjour."), sample(turn=3, reply="Le port est calme."))
     layout = lay_out(engine.tokenizer, dialogue(1), TOLD, said)
     found = hidden_replies(engine, layout, None, 8, "seed")
@@ -164,10 +161,6 @@ def test_with_all_in_sight_the_reply_is_the_engines_own(engine: TransformersEngi
     params = SamplingParams(max_new_tokens=8, temperature=0.0)
     assert found[INTACT] == engine.generate([GenerationRequest("k", messages)], params)[0]
     assert found == hidden_replies(engine, layout, None, 8, "seed")
-
-
-def test_turn_1_holds_the_instruction_in_its_prompt_and_is_not_asked(
-    engine: TransformersEngine,
-) -> None:
-    layout = lay_out(engine.tokenizer, dialogue(1), TOLD, (sample(turn=1, reply="Bonjour."),))
+    # Turn 1 holds the instruction in its prompt, and is not asked.
+    layout = lay_out(engine.tokenizer, dialogue(1), TOLD, said[:1])
     assert hidden_replies(engine, layout, None, 8, "seed") == {}

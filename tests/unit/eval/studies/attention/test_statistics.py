@@ -16,13 +16,10 @@ from tests.support.runs.stages import dialogue
 ARMS = ("base", "gatt")
 
 
-def looked(arm: str, number: int, masses: list[float], status: Any = "pass") -> Looked:
+def looked(arm: str, number: int, masses: list[float]) -> Looked:
     case = Case(f"c{number}", dialogue(number), instruction(RULE), None)
     turns = tuple(
-        TurnAttention(
-            sample(arm=arm, turn=turn, dialogue=case.dialogue.id, status=status),
-            mass,
-        )
+        TurnAttention(sample(arm=arm, turn=turn, dialogue=case.dialogue.id), mass)
         for turn, mass in enumerate(masses, start=1)
     )
     return Looked(case, arm, turns)

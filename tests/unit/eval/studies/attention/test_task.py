@@ -125,18 +125,9 @@ def test_an_evaluation_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
     refused(ConfigError, "its replies come from a server")
     save_config(replace(made, adapters={}, arms=("base",)), folder / "eval.yaml")
     refused(ConfigError, "no arm 'gatt'")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"switch": SwitchConfig(cancel=1.0, min_turn=2, max_turn=2)},
-        {"num_dialogues": 0, "num_plain": 2},
-    ],
-)
-def test_an_evaluation_without_an_instruction_that_stays_is_one_line(
-    tmp_path: Path, changes: dict[str, Any]
-) -> None:
-    folder, _ = evaluation(tmp_path, **changes)
-    with pytest.raises(DataError, match=r"eval\.yaml: in none of its \d cases"):
-        read_task(AttendConfig(results=folder))
+    changed = {"switch": SwitchConfig(cancel=1.0, min_turn=2, max_turn=2)}
+    for number, changes in enumerate((changed, {"num_dialogues": 0, "num_plain": 2})):
+        (tmp_path / str(number)).mkdir()
+        folder, _ = evaluation(tmp_path / str(number), **changes)
+        with pytest.raises(DataError, match=r"eval\.yaml: in none of its \d cases"):
+            read(folder)
