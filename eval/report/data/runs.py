@@ -141,39 +141,27 @@ def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
         yield from samples
 
 
-def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]:
-    """Return the paired differences of every other arm from one of them, as the page names it.
+def compared(runs: Sequence[Run], baseline: str | None = None) -> list[dict[str, Any]]:
+    """Return the paired differences of all arms from one of them, as the page names it.
+
+    Without a baseline each arm is compared with the arm of its name in the first run. Pairs are the
+    replies of the same dialogue, instruction and turn: runs of other cases have none.
 
     Raises:
-        DataError: no reply of that arm, or none that another arm has too; or see `read_samples`.
+        DataError: no reply of the baseline, or none that another arm has too; or see `read_samples`.
     """
-    samples = list(samples_of(runs))
-    arms = ", ".join(dict.fromkeys(sample.arm for sample in samples))
-    found = [asdict(difference) for difference in differences(samples, baseline)]
-    if not found:
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples_of(runs):
+        of_first = f"{runs[0].name}{RUN_MARK}{split_arm(sample.arm)[1]}"
+        groups[of_first if baseline is None else baseline].append(sample)
+    found = [asdict(d) for first, samples in groups.items() for d in differences(samples, first)]
+    if baseline is not None and not found:
+        arms = ", ".join(dict.fromkeys(sample.arm for sample in groups[baseline]))
         raise DataError(
             f"--baseline {baseline}: no decided replies of this arm and another one to the same words: "
             f"expected one of {arms}"
         )
     return found
-
-
-def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return the paired differences of each arm from the arm of that name in the first run.
-
-    Pairs are the replies of the same dialogue, instruction and turn: runs of other cases have none.
-
-    Raises:
-        DataError: see `read_samples`.
-    """
-    by_arm: dict[str, list[Sample]] = defaultdict(list)
-    for sample in samples_of(runs) if len(runs) > 1 else ():
-        by_arm[split_arm(sample.arm)[1]].append(sample)
-    return [
-        asdict(difference)
-        for arm, samples in by_arm.items()
-        for difference in differences(samples, f"{runs[0].name}{RUN_MARK}{arm}")
-    ]
 
 
 def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) -> None:

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
-from eval.report.tables.rates import Table, legend, main_tables
-from eval.report.tables.sections import table_sections
+from eval.report.tables.sections import Table, legend, main_tables, table_sections
 
 ARM_WIDTH: Final = 20
 COLUMN_WIDTH: Final = 15

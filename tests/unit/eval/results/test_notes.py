@@ -65,25 +65,6 @@ def test_calls_of_one_machine_and_commit_are_told_as_one(config, monkeypatch) ->
     assert [run_head(config)[key] for key in ("commit", "counted_at")] == ["aaaa", "bbbb"]
 
 
-def test_an_arm_of_other_code_is_told_and_noted(config, monkeypatch) -> None:
-    commit(monkeypatch, "aaaa")
-    add_call(config, ["base"])
-    commit(monkeypatch, "bbbb")
-    add_call(config, ["gatt"])
-    run = run_head(config)
-    assert run["commit"] == "bbbb"
-    assert [(c["arms"], c["commit"]) for c in run["calls"]] == [
-        (["base"], "aaaa"), (["gatt"], "bbbb"),
-    ]  # fmt: skip
-    (note,) = note_of_calls(run)
-    assert note.startswith(
-        "The replies were made in 2 calls by other code or on other machines (base: "
-    )
-    # Of arms that are not asked for nothing is said.
-    alone = EvalConfig(output_dir=config.output_dir, arms=("base",))
-    assert run_head(alone)["commit"] == "aaaa"
-
-
 @pytest.mark.parametrize("text", ["{", '[{"commit": "a"}]', '[{"arms": 3}]'])
 def test_a_broken_file_is_one_line(config, text) -> None:
     assert (read_calls(config.output_dir), run_head(config)["name"]) == ([], "run")
@@ -93,11 +74,19 @@ def test_a_broken_file_is_one_line(config, text) -> None:
         read_calls(config.output_dir)
 
 
-def test_what_was_judged_again_keeps_who_made_it(config, monkeypatch) -> None:
+def test_other_code_is_told_and_what_was_judged_again_keeps_who_made_it(
+    config, monkeypatch
+) -> None:
     commit(monkeypatch, "aaaa")
     add_call(config, ["base"])
     commit(monkeypatch, "bbbb")
     add_call(config, ["gatt"])
+    run = run_head(config)
+    assert [run["commit"], *(c["commit"] for c in run["calls"])] == ["bbbb", "aaaa", "bbbb"]
+    (note,) = note_of_calls(run)
+    assert note.startswith("The replies were made in 2 calls by other code or on other machines (")
+    # Of arms that are not asked for nothing is said.
+    assert run_head(replace(config, arms=("base",)))["commit"] == "aaaa"
     commit(monkeypatch, "cccc")
     new = replace(
         config, output_dir=config.output_dir.with_name("new"), replies_from=config.output_dir

@@ -9,10 +9,9 @@ import pytest
 from rich.console import Console
 
 from eval.report.data.selection import Curves
-from eval.report.tables.rates import Table, rate_table
-from eval.report.tables.sections import difference_tables
-from eval.report.tables.written import markdown_tables, terminal_table
-from tests.support.runs.fake_samples import fake_results, sample
+from eval.report.tables.sections import Table, difference_tables, rate_table
+from eval.report.tables.written import NUM_CASES, markdown_tables, side_by_side, terminal_table
+from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 from tests.support.texts.fake_lists import difference, fake_lists
 
 
@@ -37,11 +36,10 @@ def test_the_terminal_table_shows_the_same_rates() -> None:
     assert [cell.strip() for cell in base.strip("│").split("│")] == [
         "base model", "100 %", "0 %", "", "2",
     ]  # fmt: skip
-    under = [lines[lines.index(base) + n] for n in (1, 2)]
-    assert [[cell.strip() for cell in line.strip("│").split("│")] for line in under] == [
-        ["", "[21, 100]", "[0, 79]", "", ""],
-        ["", "(1/1)", "(0/1)", "", ""],
-    ]
+    for words, line in zip(
+        (["[21, 100]", "[0, 79]"], ["(1/1)", "(0/1)"]), lines[lines.index(base) + 1 :], strict=False
+    ):
+        assert all(word in line for word in words)
     assert "(0/0, 1?)" in stream.getvalue().replace("\N{NO-BREAK SPACE}", " ")
     assert "4 are undecided and in no rate" in " ".join(stream.getvalue().split())
 
@@ -152,18 +150,46 @@ def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves
 @pytest.mark.parametrize(
     ("splits", "shown"),
     [
-        (["all", "train"], ["seen"]),
-        (["all"], ["all instructions"]),
-        (["all", "train", "heldout_value"], ["seen", "all instructions", "unseen value"]),
+        ("all train", ["seen"]),
+        ("all", ["all instructions"]),
+        ("all train heldout_value", ["seen", "all instructions", "unseen value"]),
     ],
 )
 def test_a_total_of_one_split_does_not_stand_beside_it(
-    run: Curves, splits: list[str], shown: list[str]
+    run: Curves, splits: str, shown: list[str]
 ) -> None:
     found = difference("gatt", "adherence", 2, 0.1)
-    other = [found | {"arm": "base+reminder", "split": s} for s in ("all", "train", "none")]
-    for more in ([], other):
-        records = [*more, *(found | {"split": s} for s in splits)]
-        (table,) = difference_tables(run, records, 2)
-        ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
-        assert [where for arm, where in ours if arm == "GAtt"] == shown
+    # Of another arm there is a second split.
+    records = [found | {"arm": "base+reminder", "split": s} for s in ("all", "train", "none")]
+    records += [found | {"split": s} for s in splits.split()]
+    (table,) = difference_tables(run, records, 2)
+    ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
+    assert [where for arm, where in ours if arm == "GAtt"] == shown
+
+
+def test_three_cases_of_other_families_with_two_arms_at_the_first_and_the_last_two_turns() -> None:
+    samples = fake_samples()
+    tables = side_by_side(samples, ("base", "gatt"))
+    assert len(tables) == NUM_CASES
+    assert len({str(table.title) for table in tables}) == NUM_CASES
+    heads = [[str(column.header) for column in table.columns] for table in tables]
+    assert heads == [["turn", "the user says", "base model", "GAtt"]] * NUM_CASES
+    assert [list(table.columns[0].cells) for table in tables] == [["1", "8", "20"]] * NUM_CASES
+
+
+def test_replies_stand_with_their_verdicts_and_on_one_line_each() -> None:
+    long = "word " * 100
+    rows = [
+        sample(arm="base", status="fail", reply="No.\nNever."), sample(arm="gatt", reply=long),
+        sample(arm="base", kind="probe", reply="Off the record."),
+        sample(arm="base", history="own", instruction=None, split="none", reply="Plain."),
+    ]  # fmt: skip
+    stream = io.StringIO()
+    Console(file=stream, width=200).print(*side_by_side(rows, ("base", "gatt")))
+    text = stream.getvalue()
+    assert "✗ No. Never." in text
+    assert "✓ word word" in text
+    assert "…" in text
+    assert "Off the record." not in text
+    assert "Plain." not in text
+    assert side_by_side([], ("base", "gatt")) == []
