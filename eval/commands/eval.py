@@ -55,8 +55,7 @@ def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and some dialogues; return one line on what is there."""
     from rich.console import Console
 
-    from eval.report.tables.side_by_side import side_by_side
-    from eval.report.tables.written import terminal_table
+    from eval.report.tables.written import side_by_side, terminal_table
     from eval.run import evaluate
 
     result = evaluate(config)

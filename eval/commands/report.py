@@ -44,8 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from eval.records.samples import REPORT_FILE
     from eval.report.charts.curves import save_main_chart
     from eval.report.data.runs import (
-        differences_between,
-        differences_from,
+        compared,
         joined,
         read_runs,
         refuse_own_files,
@@ -66,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
     refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
     if args.baseline is not None:
-        results["differences"] = differences_from(runs, args.baseline)
+        results["differences"] = compared(runs, args.baseline)
     elif len(runs) > 1 and not args.no_transcripts:
-        results["differences"] = [*results["differences"], *differences_between(runs)]
+        results["differences"] = [*results["differences"], *compared(runs)]
     render_report(results, () if args.no_transcripts else samples_of(runs), output)
     sys.stdout.write(f"{output} ({output.stat().st_size / 1e6:.1f} MB)\n")
     if args.markdown:

@@ -17,7 +17,7 @@ from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.graded.judge import JUDGE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Agreement:
     """Judge against rules: of an arm, a history and a metric."""
 
@@ -52,9 +52,23 @@ def agreement(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -
     """
     groups: dict[tuple[str, str, str], Counter[tuple[Status, Status]]] = defaultdict(Counter)
     for sample in samples:
-        for metric, rules, judge in _both(sample, verdicts):
-            groups[sample.arm, sample.history, metric][rules, judge] += 1
-    return [_record(*key, counts) for key, counts in groups.items()]
+        for metric, by_rules, by_judge in _both(sample, verdicts):
+            groups[sample.arm, sample.history, metric][by_rules, by_judge] += 1
+    found = []
+    for (arm, history, metric), counts in groups.items():
+        both_pass, both_fail = counts["pass", "pass"], counts["fail", "fail"]
+        only_rules, only_judge = counts["pass", "fail"], counts["fail", "pass"]
+        num = both_pass + both_fail + only_rules + only_judge
+        agreed = kappa = None
+        if num:
+            agreed = (both_pass + both_fail) / num
+            rules, judge = (both_pass + only_rules) / num, (both_pass + only_judge) / num
+            chance = rules * judge + (1 - rules) * (1 - judge)
+            kappa = (agreed - chance) / (1 - chance) if chance < 1 else None
+        missing = sum(n for (_, judge), n in counts.items() if judge == "undecided")
+        of_both = (both_pass, both_fail, only_rules, only_judge)
+        found.append(Agreement(arm, history, metric, num, missing, agreed, kappa, *of_both))
+    return found
 
 
 def _both(
@@ -68,30 +82,3 @@ def _both(
     said, measured = verdicts.get(("completion", sample.key)), sample.completion
     if said and measured and measured.verifier != JUDGE and measured.status != "undecided":
         yield "task_completion", measured.status, said.status
-
-
-def _record(
-    arm: str, history: str, metric: str, counts: Counter[tuple[Status, Status]]
-) -> Agreement:
-    both_pass, both_fail = counts["pass", "pass"], counts["fail", "fail"]
-    only_rules, only_judge = counts["pass", "fail"], counts["fail", "pass"]
-    num = both_pass + both_fail + only_rules + only_judge
-    agreed = kappa = None
-    if num:
-        agreed = (both_pass + both_fail) / num
-        rules, judge = (both_pass + only_rules) / num, (both_pass + only_judge) / num
-        chance = rules * judge + (1 - rules) * (1 - judge)
-        kappa = (agreed - chance) / (1 - chance) if chance < 1 else None
-    return Agreement(
-        arm=arm,
-        history=history,
-        metric=metric,
-        num_both=num,
-        num_missing=sum(n for (_, judge), n in counts.items() if judge == "undecided"),
-        agreement=agreed,
-        kappa=kappa,
-        both_pass=both_pass,
-        both_fail=both_fail,
-        only_rules=only_rules,
-        only_judge=only_judge,
-    )

@@ -1,15 +1,13 @@
 """Curves: the flat list of records in `results.json`, from which every chart is drawn.
 
-Events: the same after the user jumped topics, quoted text or asked to drop the instruction. The
-dialogue's own replies were written without the instruction: adherence to "use no digits" is near
+The dialogue's own replies were written without the instruction: adherence to "use no digits" is near
 100 % for a model that never read it, so compare adherence and false triggers with their rate.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from eval.metrics.outcomes import ALL as ALL
@@ -20,7 +18,6 @@ from eval.metrics.outcomes import (
     adherence,
     adherence_loose,
     adherence_since_switch,
-    by_case,
     false_trigger,
     leakage,
     probe_leakage,
@@ -32,12 +29,11 @@ from eval.metrics.outcomes import (
     survival,
     task_completion,
 )
-from eval.records.case import TOPIC_JUMP, Case
+from eval.records.case import Case
 from eval.records.samples import Sample
 from eval.scoring.verdict import verdicts_of_turn
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry
-from gatt.data.switches import SWITCH_KINDS
 from gatt.errors import DataError
 
 Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
@@ -61,7 +57,7 @@ METRICS: Mapping[str, Metric] = {
 """Name -> function. A new metric is one function, one line here, one test."""
 
 GRADED: Mapping[str, Metric] = {"score": score, "probe_score": probe_score}
-"""Metrics whose rate is a mean of scores: curves of their own, without comparisons and summaries."""
+"""Metrics whose rate is a mean of scores: curves of their own, without comparisons."""
 
 VACUOUS: Mapping[str, str] = {
     "adherence": "vacuous_adherence",
@@ -141,69 +137,6 @@ def curves(samples: Iterable[Sample], metrics: Mapping[str, Metric] = METRICS) -
         for split, family, part in Rows.of(measure(members)).slices()
         for turn, at_turn in part.by_turn()
     ]
-
-
-TURNS_SINCE = (0, 1, 2, 4, 8)
-"""Where the ranges of turns since the event begin: 0, 1, 2 and 3, 4 to 7, 8 and more."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EventPoint(Rate):
-    """One rate of an arm's ordinary replies at, or some turns after, an event.
-
-    A reply passes if it does what is expected: keep the instruction, or leave it alone once the user
-    has released the model from it.
-    """
-
-    arm: str
-    history: str
-    split: str
-    family: str
-    event: str
-    """What the user did, such as `topic_jump`."""
-    turns_since: int
-    """First of the range of turns since the event; 0 is the reply to the event itself."""
-
-
-def events(samples: Iterable[Sample]) -> list[EventPoint]:
-    """Return the rates of every event, over all turns at which it came.
-
-    A reply counts for the last event of its case up to its turn; turns before the first event count for
-    none. A topic jump after a change of the instruction is not counted as an event: what is cancelled
-    must stay cancelled under any topic.
-    """
-    found = []
-    for (arm, history), members in by_arm(samples).items():
-        groups: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
-        for event, since, sample in _since_events(members):
-            groups[event, since].append(Outcome(sample, sample.status))
-        found += [
-            EventPoint(
-                arm=arm,
-                history=history,
-                split=split,
-                family=family,
-                event=event,
-                turns_since=since,
-                **vars(rate_of(rows)),
-            )
-            for (event, since), outcomes in sorted(groups.items())
-            for split, family, rows in Rows.of(outcomes).slices()
-        ]
-    return found
-
-
-def _since_events(samples: Iterable[Sample]) -> Iterator[tuple[str, int, Sample]]:
-    """Yield event, start of the range of turns since it, and sample."""
-    for case in by_case(s for s in samples if s.kind == "turn" and s.instruction is not None):
-        event, at = None, 0
-        for sample in case:
-            is_late_jump = event in SWITCH_KINDS and sample.event == TOPIC_JUMP
-            if sample.event is not None and not is_late_jump:
-                event, at = sample.event, sample.turn
-            if event is not None:
-                since = TURNS_SINCE[bisect_right(TURNS_SINCE, sample.turn - at) - 1]
-                yield event, since, sample
 
 
 def vacuous_curves(

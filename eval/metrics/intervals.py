@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -171,16 +171,8 @@ def inflation(values: Floats, groups: Codes, least: float = 0.0) -> tuple[float,
     return float(grouped / independent), count
 
 
-class PairedInterval(NamedTuple):
-    """A difference with its bounds, from -1 to 1."""
-
-    difference: float
-    low: float
-    high: float
-
-
-def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInterval:
-    """Return the mean of paired differences with its 95 % interval.
+def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> tuple[float, float, float]:
+    """Return the mean of paired differences and the bounds of its 95 % interval, from -1 to 1.
 
     Args:
         differences: -1, 0 or 1 for each pair of replies, at least one.
@@ -193,6 +185,4 @@ def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> PairedInt
     centre = difference * num / added
     error = math.sqrt(((discordant * num + 1) / added - centre**2) / added)
     low, high = centre - Z_95 * error, centre + Z_95 * error
-    return PairedInterval(
-        difference, max(-1.0, min(difference, low)), min(1.0, max(difference, high))
-    )
+    return difference, max(-1.0, min(difference, low)), min(1.0, max(difference, high))

@@ -183,7 +183,7 @@ _BADNESS: Final[tuple[Status, ...]] = ("pass", "undecided", "fail")
 def adherence(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield the status of every ordinary reply under an instruction that holds.
 
-    After a release a reply without the instruction is right: `eval.metrics.curves` counts that.
+    After a release a reply without the instruction is right: `leakage` counts those with it.
     """
     return (Outcome(s, s.status) for s in samples if _is_asked_to_adhere(s))
 

@@ -65,7 +65,7 @@ def _sign_flips(differences: npt.NDArray[np.int64], groups: Codes) -> float:
     return min(1.0, max(tail, 2.0 ** (1 - num)))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Difference:
     """Rate of `arm` less rate of `baseline`, over replies that are decided under both."""
 
@@ -123,16 +123,16 @@ def _pairs(
 
     Cases of other files may have the same ids: only replies to the same words are a pair.
     """
-    alike = (k for k in ours if k in theirs and _asked(ours[k]) == _asked(theirs[k]))
+    alike = (k for k in ours if k in theirs and asked(ours[k].sample) == asked(theirs[k].sample))
     shared = sorted(alike, key=lambda k: ours[k].turn)
     values = [(ours[k].status == "pass") - (theirs[k].status == "pass") for k in shared]
     rows = Rows.of(ours[k] for k in shared)
     return replace(rows, value=np.array(values, dtype=np.float64))
 
 
-def _asked(outcome: Outcome) -> tuple[str, str]:
-    told = outcome.sample.instruction
-    return outcome.sample.user, told.text if told else ""
+def asked(sample: Sample) -> tuple[str, str]:
+    """Return the words that a reply answers: the user's, and those of its instruction."""
+    return sample.user, sample.instruction.text if sample.instruction else ""
 
 
 def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:
@@ -142,10 +142,10 @@ def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:
             for turn, pairs in [*turns, (None, part)] if len(turns) > 1 else turns:
                 values = pairs.value.astype(np.int64)
                 yield Difference(
+                    *paired_interval(values, pairs.ways),
                     **where,
                     split=split,
                     turn=turn,
-                    **paired_interval(values, pairs.ways)._asdict(),
                     p_value=sign_flip_p_value(values, pairs.ways),
                     num_dialogues=num_groups(pairs.ways.dialogue),
                     num_pairs=len(values),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from eval.metrics.paired import asked
 from eval.records.samples import Sample, read_samples, samples_of_run
 from gatt.errors import DataError
 from gatt.models.chat_template import shared_length
@@ -125,7 +126,7 @@ def compare(left: Path, right: Path, arms: Mapping[str, str] | None = None) -> C
     one = _samples(left, {name: name for name in arms or ()})
     other = _samples(right, theirs)
     both = [key for key in one if key in other]
-    same = [Pair(one[key], other[key]) for key in both if _prompt(one[key]) == _prompt(other[key])]
+    same = [Pair(one[key], other[key]) for key in both if asked(one[key]) == asked(other[key])]
     if not same:
         raise DataError(
             f"{left} and {right}: no reply to the same prompt in both (arms {_arms(one)} and "
@@ -143,10 +144,6 @@ def _samples(folder: Path, names: Mapping[str, str]) -> dict[tuple[str, ...], Sa
     samples = (s for s in read_samples(path) if not names or s.arm in names)
     found = (replace(s, arm=names.get(s.arm, s.arm)) for s in samples)
     return {sample.key: sample for sample in found}
-
-
-def _prompt(sample: Sample) -> tuple[str, str]:
-    return sample.user, sample.instruction.text if sample.instruction else ""
 
 
 def _arms(samples: Mapping[tuple[str, ...], Sample]) -> str:

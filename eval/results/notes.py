@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from eval.cases.asked_turns import judged_turns
@@ -51,7 +51,7 @@ def notes(
     if releases:
         found.append(
             f"In {len(releases)} of {len(cases)} cases the user takes the instruction back, at turn "
-            f"{min(releases)} or later: from there on such a case counts for events and leakage, and the other "
+            f"{min(releases)} or later: from there on such a case counts for leakage alone, and the other "
             "curves rest on fewer cases."
         )
     changed = [case for case in cases if case.switches]
@@ -129,40 +129,38 @@ def note_of_entries(source: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def notes_of_repetition(points: Sequence[CurvePoint]) -> list[str]:
-    """Return a note for each arm that mostly repeats itself in its own history, at its last turn."""
+def notes_of_replies(
+    points: Sequence[CurvePoint], samples: Sequence[Sample], max_new_tokens: int
+) -> list[str]:
+    """Return what the replies themselves limit, with a line for each kind of trouble.
+
+    Arms that mostly repeat themselves in their own history, at its last turn; ordinary replies that their
+    limit cut, for all arms where they are many in one; replies that no server gave
+    (`server.max_unanswered`).
+    """
     wanted = ("repetition", "own", ALL, ALL)
-    found = [p for p in points if (p.metric, p.history, p.split, p.family) == wanted]
-    last = {p.arm: p for p in sorted(found, key=lambda p: p.turn) if p.rate is not None}
-    return [
+    repeated = [p for p in points if (p.metric, p.history, p.split, p.family) == wanted]
+    last = {p.arm: p for p in sorted(repeated, key=lambda p: p.turn) if p.rate is not None}
+    found = [
         f"{arm}: {100 * point.rate:.0f} % of its replies at turn {point.turn} of its own history are earlier "
         "ones word for word. A copy keeps what its original kept, so adherence says little about later turns."
         for arm, point in last.items()
         if point.rate is not None and point.rate >= MUCH_REPEATED
     ]
-
-
-def note_of_unanswered(samples: Iterable[Sample]) -> list[str]:
-    """Return how many replies of each arm no server gave (`server.max_unanswered`)."""
-    num = Counter(sample.arm for sample in samples if sample.finish == "unanswered")
-    if not num:
-        return []
-    missing = ", ".join(f"{arm} {count}" for arm, count in sorted(num.items()))
-    return [
-        f"Replies that the server did not give, try after try: {missing}. They are undecided; in own "
-        "history, later turns do without them."
-    ]
-
-
-def note_of_cuts(samples: Iterable[Sample], max_new_tokens: int) -> list[str]:
-    """Return how many ordinary replies of each arm their limit cut, where that is many in one of them."""
     turns = [sample for sample in samples if sample.kind == "turn"]
     num = Counter(sample.arm for sample in turns)
     cut = Counter(sample.arm for sample in turns if sample.finish == "length")
-    if not any(cut[arm] >= MUCH_CUT * num[arm] for arm in num):
-        return []
-    shares = ", ".join(f"{arm} {100 * cut[arm] / num[arm]:.0f} %" for arm in num)
-    return [
-        f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. Text beyond "
-        "the limit is not judged."
-    ]
+    if any(cut[arm] >= MUCH_CUT * num[arm] for arm in num):
+        shares = ", ".join(f"{arm} {100 * cut[arm] / num[arm]:.0f} %" for arm in num)
+        found.append(
+            f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. Text beyond "
+            "the limit is not judged."
+        )
+    unanswered = Counter(sample.arm for sample in samples if sample.finish == "unanswered")
+    if unanswered:
+        missing = ", ".join(f"{arm} {count}" for arm, count in sorted(unanswered.items()))
+        found.append(
+            f"Replies that the server did not give, try after try: {missing}. They are undecided; in own "
+            "history, later turns do without them."
+        )
+    return found

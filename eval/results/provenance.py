@@ -44,33 +44,24 @@ def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
     """
     calls, now = read_calls(config.output_dir), head(config)
     if config.replies_from is not None:
-        calls = _without(calls, arms) + _judged_again(config.replies_from, arms, now)
+        again = {
+            "name": now["name"],
+            AGAIN: {key: now[key] for key in ("commit", "time", "command")},
+        }
+        made = read_calls(config.replies_from)
+        known = {arm for call in made for arm in call["arms"]}
+        unknown = {**now, **dict.fromkeys(SAME, ""), "arms": [a for a in arms if a not in known]}
+        before = [
+            call | {"arms": [a for a in call["arms"] if AGAIN not in call or a not in arms]}
+            for call in calls
+        ]
+        made = [call | again | {"arms": [a for a in call["arms"] if a in arms]} for call in made]
+        calls = [call for call in (*before, *made, unknown | again) if call["arms"]]
     elif calls and AGAIN not in calls[-1] and all(calls[-1].get(key) == now[key] for key in SAME):
         calls[-1]["arms"] = list(dict.fromkeys([*calls[-1]["arms"], *arms]))
     else:
         calls.append(now | {"arms": list(arms)})
     atomic_write_json(config.output_dir / FILE, calls)
-
-
-def _without(calls: Sequence[dict[str, Any]], arms: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the calls but for those arms of theirs that were judged again before."""
-    left = (
-        call | {"arms": [a for a in call["arms"] if AGAIN not in call or a not in arms]}
-        for call in calls
-    )
-    return [call for call in left if call["arms"]]
-
-
-def _judged_again(
-    folder: Path, arms: Sequence[str], now: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Return the calls that made the replies of some arms of a folder, and who judges them now."""
-    again = {"name": now["name"], AGAIN: {key: now[key] for key in ("commit", "time", "command")}}
-    calls = read_calls(folder)
-    made = [call | again | {"arms": [a for a in call["arms"] if a in arms]} for call in calls]
-    unknown = [arm for arm in arms if not any(arm in call["arms"] for call in calls)]
-    made.append({**now, **dict.fromkeys(SAME, ""), **again, "arms": unknown})
-    return [call for call in made if call["arms"]]
 
 
 def read_calls(folder: Path) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from eval.cases.build import Inputs
 from eval.cases.unmeasured import Triggers, Unmeasured
 from eval.config import EvalConfig
 from eval.metrics.agreement import Agreement, agreement
-from eval.metrics.curves import GRADED, METRICS, curves, events, vacuous_curves
+from eval.metrics.curves import GRADED, METRICS, curves, vacuous_curves
 from eval.metrics.paired import differences
 from eval.records.samples import (
     REPORT_FILE,
@@ -27,13 +27,7 @@ from eval.records.samples import (
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
-from eval.results.notes import (
-    note_of_cuts,
-    note_of_entries,
-    note_of_unanswered,
-    notes,
-    notes_of_repetition,
-)
+from eval.results.notes import note_of_entries, notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.completion import unmeasured_reason, with_completion
@@ -128,7 +122,6 @@ def close(
         "schema": SCHEMA,
         "run": run,
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
-        "events": [asdict(e) for e in events(samples)],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "agreement": [asdict(a) for a in agreements],
         # Earlier versions counted here who judges the constraints of an imported benchmark.
@@ -138,9 +131,7 @@ def close(
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.line(of_completion=False)]),
             *note_of_entries(inputs.source),
-            *notes_of_repetition(points),
-            *note_of_cuts(samples, config.sampling.max_new_tokens),
-            *note_of_unanswered(samples),
+            *notes_of_replies(points, samples, config.sampling.max_new_tokens),
             *note_of_calls(run),
             *filter(None, [no_completion]),
         ],

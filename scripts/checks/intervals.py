@@ -216,9 +216,9 @@ def _of_rate(passed: npt.NDArray[np.float64], ways: Ways, seed: int) -> dict[str
 
 def _of_difference(passed: Replies, ways: Ways, p_values: list[float]) -> dict[str, Interval]:
     differences = passed[0].astype(np.int64) - passed[1].astype(np.int64)
-    found = paired_interval(differences, ways)
+    _, low, high = paired_interval(differences, ways)
     p_values.append(sign_flip_p_value(differences, ways))
-    return {"ours": (found.low, found.high)}
+    return {"ours": (low, high)}
 
 
 def _two_way(passed: npt.NDArray[np.float64], ways: Ways) -> Interval:

@@ -27,8 +27,10 @@ from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
 
-LISTS: Final = ("differences", "events", "agreement", "limits", "coverage")
+LISTS: Final = ("differences", "agreement", "limits", "coverage")
 """Lists of a `results.json` beside the curves; all are optional."""
+ARMS: Final = ("arm", "baseline")
+"""Keys of their records that name an arm."""
 ATTENTION_FILE: Final = "attention.json"
 ATTENTION_SCHEMA: Final = 1
 """The version of `attention.json` that this package writes and reads."""
@@ -105,7 +107,11 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
         return runs[0].results
     found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "notes": []}
     for name in ("curves", *LISTS):
-        found[name] = [_of_run(r, run.name) for run in runs for r in run.results.get(name) or []]
+        found[name] = [
+            record | {k: f"{run.name}{RUN_MARK}{record[k]}" for k in ARMS if k in record}
+            for run in runs
+            for record in run.results.get(name) or []
+        ]
     for run in runs:
         found["run"][run.name] = run.results.get("run") or {}
         found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
@@ -135,45 +141,27 @@ def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
         yield from samples
 
 
-def differences_from(runs: Sequence[Run], baseline: str) -> list[dict[str, Any]]:
-    """Return the paired differences of every other arm from one of them, as the page names it.
+def compared(runs: Sequence[Run], baseline: str | None = None) -> list[dict[str, Any]]:
+    """Return the paired differences of all arms from one of them, as the page names it.
+
+    Without a baseline each arm is compared with the arm of its name in the first run. Pairs are the
+    replies of the same dialogue, instruction and turn: runs of other cases have none.
 
     Raises:
-        DataError: no reply of that arm, or none that another arm has too; or see `read_samples`.
+        DataError: no reply of the baseline, or none that another arm has too; or see `read_samples`.
     """
-    samples = list(samples_of(runs))
-    arms = ", ".join(dict.fromkeys(sample.arm for sample in samples))
-    found = [asdict(difference) for difference in differences(samples, baseline)]
-    if not found:
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples_of(runs):
+        of_first = f"{runs[0].name}{RUN_MARK}{split_arm(sample.arm)[1]}"
+        groups[of_first if baseline is None else baseline].append(sample)
+    found = [asdict(d) for first, samples in groups.items() for d in differences(samples, first)]
+    if baseline is not None and not found:
+        arms = ", ".join(dict.fromkeys(sample.arm for sample in groups[baseline]))
         raise DataError(
             f"--baseline {baseline}: no decided replies of this arm and another one to the same words: "
             f"expected one of {arms}"
         )
     return found
-
-
-def differences_between(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return the paired differences of each arm from the arm of that name in the first run.
-
-    Pairs are the replies of the same dialogue, instruction and turn: runs of other cases have none.
-
-    Raises:
-        DataError: see `read_samples`.
-    """
-    by_arm: dict[str, list[Sample]] = defaultdict(list)
-    for sample in samples_of(runs) if len(runs) > 1 else ():
-        by_arm[split_arm(sample.arm)[1]].append(sample)
-    return [
-        asdict(difference)
-        for arm, samples in by_arm.items()
-        for difference in differences(samples, f"{runs[0].name}{RUN_MARK}{arm}")
-    ]
-
-
-def _of_run(record: Mapping[str, Any], run: str) -> dict[str, Any]:
-    """Return a record with its arms renamed."""
-    arms = {k: f"{run}{RUN_MARK}{record[k]}" for k in ("arm", "baseline") if k in record}
-    return {**record, **arms}
 
 
 def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) -> None:

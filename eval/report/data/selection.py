@@ -158,15 +158,11 @@ class Curves:
     @cached_property
     def arms(self) -> tuple[str, ...]:
         """Run by run: base, gatt, the reminder, then the others as they come; no own replies."""
-        found = dict.fromkeys(p.arm for p in self._of_arms)
-        runs = list(dict.fromkeys(split_arm(arm)[0] for arm in found))
-        names = _ordered((split_arm(arm)[1] for arm in found), ARM_ORDER)
-
-        def place(arm: str) -> tuple[int, int]:
-            run, name = split_arm(arm)
-            return runs.index(run), names.index(name)
-
-        return tuple(sorted(found, key=place))
+        parts = {p.arm: split_arm(p.arm) for p in self._of_arms}
+        runs = list(dict.fromkeys(run for run, _ in parts.values()))
+        names = _ordered((name for _, name in parts.values()), ARM_ORDER)
+        places = {arm: (runs.index(run), names.index(name)) for arm, (run, name) in parts.items()}
+        return tuple(sorted(places, key=lambda arm: places[arm]))
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -32,8 +32,15 @@ from eval.report.data.selection import (
     signed,
 )
 from eval.report.page.transcripts import RULE, Transcripts, examples, packed
-from eval.report.tables.rates import EMPTY, Cell, Table, arm_cell, rate_table, row
-from eval.report.tables.sections import table_sections
+from eval.report.tables.sections import (
+    EMPTY,
+    Cell,
+    Table,
+    arm_cell,
+    rate_table,
+    row,
+    table_sections,
+)
 from gatt.runs.atomic_file import atomic_stream
 
 Record = Mapping[str, Any]

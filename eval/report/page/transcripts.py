@@ -174,8 +174,10 @@ class Example(NamedTuple):
     """One dialogue at the turn of the headline: what was asked, and what each arm said."""
 
     anchor: str
+    family: str
     instruction: str
     replies: list[Sample]
+    """The base model's first, where it is shown too."""
 
 
 def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Example]:
@@ -184,29 +186,30 @@ def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Ex
     Only cases with a reply of the headline's first arm, and of its base model, at its turn are taken.
     What is missing of one kind the next cases fill.
     """
-    arms = [point.arm for point in answer.points]
-    arms = [*arms[:1], *(a for a in arms[1:] if a.endswith("base"))][:2]
-    candidates: list[tuple[Case, list[Sample]]] = []
-    for case in cases if arms else ():
+    ours, *others = [point.arm for point in answer.points] or [""]
+    arms = [*(arm for arm in others[::-1] if arm.endswith("base")), ours][-2:]
+    found = []
+    for case in cases if ours else ():
         replies = [
             reply
             for arm in arms
             for reply in case.samples.get(arm, ())
             if (reply.turn, reply.kind) == (answer.turn, "turn")
         ]
-        is_main = curves.main_split in ("all", case.first.split)
-        if case.first.instruction and case.history == curves.main_history and is_main:
-            candidates += [(case, replies)] if len(replies) == len(arms) else []
-    kept = [c for c in candidates if [r.status for r in c[1]] in (["pass"], ["pass", "fail"])]
-    broken = [c for c in candidates if c[1][0].status == "fail"]
-    families: dict[str, tuple[Case, list[Sample]]] = {}
-    for candidate in kept:
-        families.setdefault(candidate[0].first.family, candidate)
+        first, is_main = case.first, curves.main_split in ("all", case.first.split)
+        if (
+            first.instruction
+            and case.history == curves.main_history
+            and is_main
+            and len(replies) == len(arms)
+        ):
+            # The instruction that counts at this turn: in some cases the user changes it.
+            given = replies[-1].instruction or first.instruction
+            found.append(Example(case.anchor, first.family, given.text, replies))
+    kept = [e for e in found if [r.status for r in e.replies] in (["pass"], ["fail", "pass"])]
+    families: dict[str, Example] = {}
+    for example in kept:
+        families.setdefault(example.family, example)
+    broken = [example for example in found if example.replies[-1].status == "fail"]
     chosen = [*list(families.values())[: NUM_EXAMPLES - 1], *broken[:1]]
-    chosen += [c for c in (*kept, *candidates) if c not in chosen][: NUM_EXAMPLES - len(chosen)]
-    found = []
-    for case, replies in chosen:
-        # The instruction that counts at this turn: in some cases the user changes it.
-        given = replies[0].instruction or case.first.instruction
-        found.append(Example(case.anchor, given.text if given else "", replies[::-1]))
-    return found
+    return chosen + [e for e in (*kept, *found) if e not in chosen][: NUM_EXAMPLES - len(chosen)]

@@ -87,9 +87,10 @@ def _fall(pairs: Sequence[tuple[Case, bool, bool]]) -> dict[str, Any]:
     names = [(c.dialogue.id, c.instruction.id if c.instruction else "", c.id) for c, *_ in pairs]
     codes = (np.unique(column, return_inverse=True)[1] for column in zip(*names, strict=True))
     before, after = np.array([pair[1:] for pair in pairs], dtype=np.int64).T
-    found = paired_interval(before - after, Ways(*(c.astype(np.int64) for c in codes)))
+    ways = Ways(*(c.astype(np.int64) for c in codes))
+    fall, low, high = paired_interval(before - after, ways)
     rates = {"intact": float(before.mean()), "unsighted": float(after.mean())}
-    return rates | {"fall": found.difference, "low": found.low, "high": found.high}
+    return rates | {"fall": fall, "low": low, "high": high}
 
 
 def maps(looked: Sequence[Looked], arm: str) -> list[dict[str, Any]]:

@@ -8,9 +8,7 @@ from typing import Any
 
 from eval.records.samples import Sample
 from gatt.verifiers.base import Verdict
-from tests.support.runs.fake_samples import ARMS
 
-EVENTS = {"topic_jump": 0.9, "other_language": 0.75, "quoted_instruction": 0.8, "asks_to_drop": 0.4}
 WHERE = {"history": "reference", "split": "train", "family": "all"}
 BESIDE = {"base": 0.02, "gatt": 0.75, "base+reminder": 0.85}
 
@@ -18,10 +16,6 @@ BESIDE = {"base": 0.02, "gatt": 0.75, "base+reminder": 0.85}
 def fake_lists() -> dict[str, Any]:
     """Return every optional list of a `results.json`."""
     return {
-        "events": [
-            event(arm, name, since, max(0.0, BESIDE[arm] * chance - 0.04 * since))
-            for arm, (name, chance), since in product(ARMS, EVENTS.items(), (0, 1, 2, 4, 8))
-        ],
         "differences": [
             difference(arm, metric, turn, BESIDE[arm] - 0.02 * turn / 4)
             for arm, metric, turn in product(
@@ -45,15 +39,6 @@ def fake_lists() -> dict[str, Any]:
             "num_entries": 40, "num_left_out": 2, "left_out": ["format.no-digits", "format.short"],
             "num_ordinary_replies": 120,
         },
-    }  # fmt: skip
-
-
-def event(arm: str, name: str, since: int, rate: float | None) -> dict[str, Any]:
-    bounds = (None, None) if rate is None else (max(0.0, rate - 0.1), min(1.0, rate + 0.1))
-    return {
-        "arm": arm, "history": "reference", "split": "all", "family": "all", "event": name,
-        "turns_since": since, "rate": rate, "low": bounds[0],
-        "high": bounds[1], "num_dialogues": 12,
     }  # fmt: skip
 
 

@@ -1,10 +1,13 @@
-"""Intervals of rates."""
+"""Intervals of rates; paired differences with their exact test."""
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
@@ -17,6 +20,9 @@ from eval.metrics.intervals import (
     wilson_from_rate,
     wilson_interval,
 )
+from eval.metrics.paired import Difference, differences, sign_flip_p_value
+from eval.records.samples import Sample
+from tests.support.runs.fake_samples import instruction, sample
 
 CLUSTERS = st.lists(
     st.integers(1, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
@@ -42,9 +48,6 @@ def clustered(clusters: list[tuple[int, int]]) -> tuple[float, float]:
     [
         # z² = 3.841459. 0 of 16: high = z² / (n + z²) = 3.841459 / 19.841459.
         (0, 16, 0.0, 0.193608),
-        (16, 16, 0.806392, 1.0),
-        # 8 of 16: centre 0.5, half = z / (2 sqrt(19.841459)).
-        (8, 16, 0.5 - 0.220003, 0.5 + 0.220003),
         # Newcombe 1998 (Statistics in Medicine 17:857), table I, method 3: 81/263 and 15/148.
         (81, 263, 0.2553, 0.3662),
         (15, 148, 0.0624, 0.1605),
@@ -71,6 +74,9 @@ def test_the_interval_holds_the_rate_and_is_never_narrower_than_wilson(
     low, high = clustered(clusters)
     plain_low, plain_high = wilson_interval(passes, total)
     assert 0 <= low <= passes / total <= high <= 1
+    if len(clusters) == 1:
+        # One dialogue is worth one reply.
+        assert (low, high) == wilson_from_rate(passes / total, 1)
     assert low <= plain_low + 1e-12
     assert high >= plain_high - 1e-12
     assert high - low > 0.01
@@ -137,6 +143,110 @@ def test_cases_of_a_dialogue_and_of_an_instruction_add_up_two_ways() -> None:
     assert effective_size(measured, where) == pytest.approx(expected, rel=1e-4)
 
 
-def test_one_dialogue_is_worth_one_reply_and_none_leaves_everything_possible() -> None:
-    assert clustered([(5, 5)]) == wilson_interval(1, 1)
-    assert clustered([]) == (0.0, 1.0)
+def paired(num: int, passes: int, turn: int = 1) -> list[Sample]:
+    """GAtt passes in the first `passes` of `num` dialogues, the base model never."""
+    return [
+        sample(
+            dialogue=f"d{n}",
+            turn=turn,
+            arm=arm,
+            status="pass" if arm == "gatt" and n < passes else "fail",
+        )
+        for n in range(num)
+        for arm in ("base", "gatt")
+    ]
+
+
+def one(samples: list[Sample], turn: int | None = 1) -> Difference:
+    (found,) = [
+        d
+        for d in differences(samples)
+        if (d.metric, d.split, d.turn) == ("adherence", "train", turn)
+    ]
+    return found
+
+
+def by_dialogue(dialogues: list[int]) -> Ways:
+    codes = np.array(dialogues)
+    return Ways(codes, np.zeros_like(codes), codes)
+
+
+def test_the_paired_difference_matches_the_arithmetic() -> None:
+    # 12 of 16 against 0 of 16, one pair a dialogue. Agresti and Min: 18 pairs, difference 12/18,
+    # squares 13/18, error sqrt((13/18 - 4/9) / 18) = 0.1242260, times 1.959964 = 0.2434785.
+    found = one(paired(16, 12))
+    assert found.difference == 0.75
+    assert (found.low, found.high) == pytest.approx((2 / 3 - 0.2434785, 2 / 3 + 0.2434785))
+    assert one(paired(4, 4)).high == 1
+    # McNemar: 12 of 12 discordant pairs for GAtt, 2 * 0.5**12.
+    assert found.p_value == pytest.approx(2 * 0.5**12, rel=1e-9)
+    assert (found.arm, found.baseline, found.num_dialogues, found.num_pairs) == (
+        "gatt", "base", 16, 16,
+    )  # fmt: skip
+
+
+def test_replies_to_other_words_are_no_pair() -> None:
+    """Cases of two files may have the same ids."""
+    both = paired(6, 6)
+    told = replace(both[0].instruction, text="Other.")
+    for change in ({"user": "Something else?"}, {"instruction": told}):
+        others = [replace(s, **change) if s.arm == "base" else s for s in both]
+        assert differences(others) == []
+    assert differences(both)
+
+
+def test_only_replies_that_both_arms_have_decided_are_compared() -> None:
+    made = [
+        *paired(2, 1),
+        sample(dialogue="d9", arm="gatt", status="pass"),
+        sample(dialogue="d8", arm="gatt", status="pass"),
+        sample(dialogue="d8", arm="base", status="undecided"),
+        # The same dialogue under another instruction is another case.
+        sample(dialogue="d1", arm="gatt", instruction=instruction("language", "Polish")),
+    ]
+    found = one(made)
+    assert (found.difference, found.num_dialogues, found.num_pairs) == (0.5, 2, 2)
+
+
+def test_all_turns_together_are_one_test_over_dialogues() -> None:
+    # 12 of 16 dialogues gain at turn 1, the first 6 of them at turn 2 too, none at turn 3.
+    made = [*paired(16, 12), *paired(16, 6, turn=2), *paired(16, 0, turn=3)]
+    whole = one(made, None)
+    assert (whole.difference, whole.num_dialogues, whole.num_pairs) == (18 / 48, 16, 48)
+    # Every sign of twelve sums has to be the same: pairs of a dialogue are not tossed one by one.
+    assert whole.p_value == pytest.approx(2 * 0.5**12)
+    assert whole.low < whole.difference < whole.high
+    # A curve of one turn has no difference over all of them, one without the baseline none at all.
+    assert {d.turn for d in differences(paired(16, 12))} == {1}
+    assert differences([sample(arm="gatt")]) == []
+    # A turn more at which nothing differs is more replies, and no more evidence.
+    longer = one([*made, *paired(16, 0, turn=4)], None)
+    assert (longer.difference, longer.p_value) == (18 / 64, whole.p_value)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(-1, 1)), min_size=1, max_size=40))
+def test_the_test_counts_every_pattern_of_signs(pairs: list[tuple[int, int]]) -> None:
+    sums = [0] * 8
+    for dialogue, value in pairs:
+        sums[dialogue] += value
+    patterns = [
+        abs(sum(s * d for s, d in zip(signs, sums, strict=True)))
+        for signs in itertools.product((-1, 1), repeat=8)
+    ]
+    expected = sum(p >= abs(sum(sums)) for p in patterns) / len(patterns)
+    found = sign_flip_p_value(np.array([v for _, v in pairs]), by_dialogue([d for d, _ in pairs]))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_gain_on_few_of_many_instructions_is_no_gain_over_instructions() -> None:
+    # 12 instructions, 10 dialogues each: one instruction gains in all of its dialogues, the rest
+    # are as before. Over dialogues 10 of 10; over instructions 1 of 1, whose p-value is 1.
+    values = np.array([1] * 10 + [0] * 110)
+    codes = np.arange(120)
+    ways = Ways(codes, codes // 10, codes)
+    assert sign_flip_p_value(values, by_dialogue(codes.tolist())) == pytest.approx(2 * 0.5**10)
+    assert sign_flip_p_value(values, ways) == 1.0
+    # Nine instructions are taken as given.
+    few = Ways(codes, np.minimum(codes // 10, 8), codes)
+    assert sign_flip_p_value(values, few) == pytest.approx(2 * 0.5**10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eval.metrics.curves import curves, events, vacuous_curves
+from eval.metrics.curves import curves, vacuous_curves
 from eval.metrics.outcomes import leakage
 from eval.metrics.paired import differences
 from eval.records.case import Case, Reply
@@ -51,21 +51,11 @@ def test_leakage_is_of_what_ended_last_and_is_not_back() -> None:
         None, "hobby.tennis", "hobby.tennis", "hobby.chess", None,
     ]  # fmt: skip
     # Turn 3 stands one turn behind the cancellation, not at the addition.
-    assert [(o.sample.turn, o.turn) for o in leakage(told)] == [(2, 0), (3, 1), (4, 0)]
-
-
-def test_leakage_is_filed_under_what_ended() -> None:
-    french = hobby("french", families=("language",), split="heldout_value", id="language.fr")
-    one = replace(case(to("chess", 2), num_turns=2), instruction=french)
-    told = [judged(one, turn, "french") for turn in (1, 2)]
-    (outcome,) = leakage(told)
-    assert outcome.sample.instruction == french
-    assert outcome.sample.key == told[1].key
-    found = [p for p in curves(told) if p.metric == "leakage"]
-    assert {(p.split, p.family) for p in found} == {
-        (split, family) for split in ("all", "heldout_value") for family in ("all", "language")
-    }
-    assert {p.num_passed for p in found} == {1}
+    outcomes = list(leakage(told))
+    assert [(o.sample.turn, o.turn) for o in outcomes] == [(2, 0), (3, 1), (4, 0)]
+    # It stands under what has ended, and is still the same reply.
+    assert outcomes[2].sample.instruction == hobby("chess")
+    assert [o.sample.key for o in outcomes] == [s.key for s in told[1:4]]
 
 
 def samples_of(arm: str, told: list[str], switch: Switch, name: str = "c") -> list[Sample]:
@@ -89,10 +79,6 @@ def test_curves_count_turns_from_the_change_on() -> None:
     assert of("adherence_since_switch") == {0: (1, 1), 1: (0, 1), 2: (1, 1), 3: (0, 1)}
     assert of("leakage") == {0: (1, 2), 1: (1, 2), 2: (0, 1), 3: (0, 1)}
     assert of("adherence") == {1: (2, 2), 2: (2, 2), 3: (1, 2), 4: (1, 1), 5: (0, 1)}
-    # A cancelled instruction that stays dead is what is expected, told as of any event.
-    (dead,) = [e for e in events(second) if (e.event, e.turns_since, e.family) == ("cancel", 1, "all")
-               and e.split == "all"]  # fmt: skip
-    assert (dead.num_passed, dead.num_decided) == (1, 1)
     assert [turn_name("leakage", t) for t in (0, 3)] == ["at it", "3 later"]
 
 

@@ -8,23 +8,26 @@ import pytest
 
 from eval.config import EvalConfig
 from eval.results import provenance as calls_module
-from eval.results.notes import note_of_cuts, note_of_entries, note_of_unanswered
+from eval.results.notes import note_of_entries, notes_of_replies
 from eval.results.provenance import AGAIN, FILE, add_call, note_of_calls, read_calls, run_head
 from gatt.errors import StoreError
 from tests.support.runs.judged import sample
 
 
-def test_cut_replies_are_told_for_every_arm_where_they_are_many() -> None:
+def test_replies_that_are_cut_or_missing_are_told() -> None:
     told = [
         sample(arm=arm, turn=turn, finish="length" if turn <= num_cut else "stop")
         for arm, num_cut in (("base", 3), ("gatt", 1))
         for turn in range(1, 21)
     ]
     probe = sample(arm="gatt", kind="probe", finish="length")
-    [note] = note_of_cuts([*told, probe], 48)
+    [note] = notes_of_replies([], [*told, probe], 48)
     assert note.startswith("Judged replies that the limit of 48 tokens cut: base 15 %, gatt 5 %.")
-    assert note_of_cuts([s for s in told if s.arm == "gatt"], 48) == []
-    assert note_of_cuts([], 48) == []
+    few = [s for s in told if s.arm == "gatt"]
+    assert notes_of_replies([], few, 48) == []
+    missing = [sample(arm="gatt", turn=t, reply="", finish="unanswered") for t in (21, 22)]
+    [note] = notes_of_replies([], few + missing, 48)
+    assert note.startswith("Replies that the server did not give, try after try: gatt 2.")
 
 
 def test_families_that_training_left_out_are_told() -> None:
@@ -32,14 +35,6 @@ def test_families_that_training_left_out_are_told() -> None:
     [note] = note_of_entries({"entries": entries})
     assert note.endswith("drawn here: figure 0 of 7 (no case), hobby 2 of 9.")
     assert note_of_entries({"source": "chitchat"}) == []
-
-
-def test_replies_that_no_server_gave_are_told() -> None:
-    given = [sample(arm=arm, turn=t) for arm in ("base", "gatt") for t in (1, 2)]
-    assert note_of_unanswered(given) == []
-    missing = [sample(arm="gatt", turn=t, reply="", finish="unanswered") for t in (3, 4)]
-    [note] = note_of_unanswered([*given, *missing])
-    assert note.startswith("Replies that the server did not give, try after try: gatt 2.")
 
 
 @pytest.fixture
@@ -70,25 +65,6 @@ def test_calls_of_one_machine_and_commit_are_told_as_one(config, monkeypatch) ->
     assert [run_head(config)[key] for key in ("commit", "counted_at")] == ["aaaa", "bbbb"]
 
 
-def test_an_arm_of_other_code_is_told_and_noted(config, monkeypatch) -> None:
-    commit(monkeypatch, "aaaa")
-    add_call(config, ["base"])
-    commit(monkeypatch, "bbbb")
-    add_call(config, ["gatt"])
-    run = run_head(config)
-    assert run["commit"] == "bbbb"
-    assert [(c["arms"], c["commit"]) for c in run["calls"]] == [
-        (["base"], "aaaa"), (["gatt"], "bbbb"),
-    ]  # fmt: skip
-    (note,) = note_of_calls(run)
-    assert note.startswith(
-        "The replies were made in 2 calls by other code or on other machines (base: "
-    )
-    # Of arms that are not asked for nothing is said.
-    alone = EvalConfig(output_dir=config.output_dir, arms=("base",))
-    assert run_head(alone)["commit"] == "aaaa"
-
-
 @pytest.mark.parametrize("text", ["{", '[{"commit": "a"}]', '[{"arms": 3}]'])
 def test_a_broken_file_is_one_line(config, text) -> None:
     assert (read_calls(config.output_dir), run_head(config)["name"]) == ([], "run")
@@ -98,11 +74,19 @@ def test_a_broken_file_is_one_line(config, text) -> None:
         read_calls(config.output_dir)
 
 
-def test_what_was_judged_again_keeps_who_made_it(config, monkeypatch) -> None:
+def test_other_code_is_told_and_what_was_judged_again_keeps_who_made_it(
+    config, monkeypatch
+) -> None:
     commit(monkeypatch, "aaaa")
     add_call(config, ["base"])
     commit(monkeypatch, "bbbb")
     add_call(config, ["gatt"])
+    run = run_head(config)
+    assert [run["commit"], *(c["commit"] for c in run["calls"])] == ["bbbb", "aaaa", "bbbb"]
+    (note,) = note_of_calls(run)
+    assert note.startswith("The replies were made in 2 calls by other code or on other machines (")
+    # Of arms that are not asked for nothing is said.
+    assert run_head(replace(config, arms=("base",)))["commit"] == "aaaa"
     commit(monkeypatch, "cccc")
     new = replace(
         config, output_dir=config.output_dir.with_name("new"), replies_from=config.output_dir

@@ -27,9 +27,16 @@ SERVER = ServerConfig(urls=("http://localhost:1/v1",))
 
 
 class LossEngine:
-    """Charges one nat a token, adapters 0.2 more."""
+    """Charges one nat a token, adapters 0.2 more, which cannot read the dialogue `broken`."""
+
+    def __init__(self, broken: str = "") -> None:
+        self.broken = broken
+        self.read: list[str] = []
 
     def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
+        self.read.append(dialogue.id)
+        if adapter and dialogue.id == self.broken:
+            raise DataError(f"dialogue {dialogue.id!r}: a control token")
         num = 10 * (dialogue.num_turns - 1)
         return num * (1.0 if adapter is None else 1.2), num
 
@@ -80,30 +87,12 @@ def test_the_file_says_what_was_measured_and_how(tmp_path) -> None:
     assert as_rows(many)[1][2] == "1.221 [1.221, 1.221]"
 
 
-def test_dialogues_that_a_recipe_was_chosen_by_are_left_out(tmp_path) -> None:
-    class Notes(LossEngine):
-        def __init__(self) -> None:
-            self.read: list[str] = []
-
-        def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
-            self.read.append(dialogue.id)
-            return super().reply_loss(dialogue, adapter)
-
-    everything, rest = Notes(), Notes()
+def test_a_dialogue_that_is_skipped_or_cannot_be_read_counts_for_no_arm(tmp_path) -> None:
+    settings = config(tmp_path, skip_dialogues=1, adapters={"gatt": tmp_path})
+    everything, engine = LossEngine(), LossEngine("d-002")
     measure_perplexity(config(tmp_path), everything)
-    measure_perplexity(config(tmp_path, num_dialogues=2, skip_dialogues=1), rest)
-    assert rest.read == everything.read[1:3]
-
-
-def test_a_dialogue_that_cannot_be_read_is_dropped_for_every_arm_and_counted(tmp_path) -> None:
-    class Breaks(LossEngine):
-        def reply_loss(self, dialogue: Dialogue, adapter: str | None = None) -> tuple[float, int]:
-            if dialogue.id == "d-001" and adapter:
-                raise DataError(f"dialogue {dialogue.id!r}: a control token")
-            return super().reply_loss(dialogue, adapter)
-
-    settings = config(tmp_path, adapters={"gatt": tmp_path})
-    found = measure_perplexity(settings, Breaks())
+    found = measure_perplexity(settings, engine)
+    assert list(dict.fromkeys(engine.read))[:3] == everything.read[1:]
     assert [one.num_dialogues for one in found] == [3, 3]
     raw = json.loads(settings.output.read_text(encoding="utf-8"))
     assert raw["dropped"] == {"a control token": 1}

@@ -14,7 +14,7 @@ from eval.report import page as report_page
 from eval.report.charts.curves import HERO, PANEL, chart, panels, save_main_chart
 from eval.report.charts.drawing import ARMS, CSS_COLOURS, NUM_STYLES
 from eval.report.data.selection import Curves
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 from tests.support.texts.doc_pages import ROOT
 
@@ -38,29 +38,18 @@ def test_a_chart_is_one_element_in_the_colours_of_the_page() -> None:
         re.findall(r"var\([a-z0-9-]+\)", svg)
     )
     assert not [colour for colour in CSS_COLOURS if colour in svg]
-    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]+"', "", svg)
-
-
-def test_ids_of_two_charts_do_not_meet_and_resolve() -> None:
-    one, two = draw("c1"), draw("c2")
-    assert one == draw("c1")
-    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, two)]
-    assert ids[0]
+    assert svg == draw()
+    ids = [set(re.findall(r'\bid="([^"]+)"', one)) for one in (svg, draw("c2"))]
     assert not ids[0] & ids[1]
-    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', one))
-    assert used
-    assert used <= ids[0]
+    assert set() < set(re.findall(r'(?:url\(|href=")#([^")]+)', svg)) <= ids[0]
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]+"', "", svg)
 
 
 def test_many_turns_leave_room_between_their_labels() -> None:
     found = {"base": points("base", dict.fromkeys(range(1, 51), 0.5))}
-    labels = [
-        int(t) for t in re.findall(r">(\d+)</text>", chart(found, ("base",), PANEL, "c", "x"))
-    ]
-    ticks = [t for t in labels if t not in (0, 25, 75)]
-    assert ticks[0] == 1
-    assert 50 in ticks
-    assert len(ticks) < 16
+    labels = re.findall(r">(\d+)</text>", chart(found, ("base",), PANEL, "c", "x"))
+    assert {"1", "50"} < set(labels)
+    assert len(labels) < 19
 
 
 def test_more_arms_than_colours_are_told_apart_by_hollow_markers_and_have_no_bands() -> None:
@@ -85,30 +74,17 @@ def test_the_colours_are_the_pages_own() -> None:
     }.items()
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
-)
-def test_a_picture_stands_alone(tmp_path, name, begins) -> None:
-    save_main_chart(tmp_path / name, Curves.of(fake_results(fake_samples())), "adherence")
-    written = (tmp_path / name).read_bytes()
-    assert written.startswith(begins)
-    if name.endswith("svg"):
-        text = written.decode()
-        assert "var(--" not in text
-        assert ARMS[0] in text
-        assert "GAtt" in text
-
-
-@pytest.mark.parametrize(
-    ("name", "metric", "error", "fact"),
-    [
-        ("a.gif", "adherence", ConfigError, r"a\.gif.*\.png"),
-        ("a.png", "nothing", DataError, "'nothing'.*adherence"),
-    ],
-)
-def test_a_picture_that_cannot_be_made_is_one_line(tmp_path, name, metric, error, fact) -> None:
-    with pytest.raises(error, match=fact):
-        save_main_chart(tmp_path / name, Curves.of(fake_results(fake_samples())), metric)
+def test_a_picture_stands_alone(tmp_path: Path) -> None:
+    curves = Curves.of(fake_results(fake_samples()))
+    save_main_chart(tmp_path / "a.pdf", curves, "adherence")
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    save_main_chart(tmp_path / "a.svg", curves, "adherence")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "var(--" not in text
+    assert ARMS[0] in text
+    assert "GAtt" in text
+    with pytest.raises(DataError, match=r"'nothing'.*adherence"):
+        save_main_chart(tmp_path / "a.png", curves, "nothing")
 
 
 def test_panels_are_the_curves_that_the_first_chart_does_not_show(

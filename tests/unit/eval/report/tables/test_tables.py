@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from eval.report.data.selection import Curves, few_turns
-from eval.report.tables.rates import Table, rate_table, turn_tables
-from eval.report.tables.sections import difference_tables, event_tables
-from eval.report.tables.written import markdown_tables, terminal_table
-from tests.support.runs.fake_samples import fake_results, sample
-from tests.support.texts.fake_lists import difference, event, fake_lists
+from eval.report.data.selection import Curves
+from eval.report.tables.sections import Table, difference_tables, rate_table
+from eval.report.tables.written import NUM_CASES, markdown_tables, side_by_side, terminal_table
+from tests.support.runs.fake_samples import fake_results, fake_samples, sample
+from tests.support.texts.fake_lists import difference, fake_lists
 
 
 def tiny() -> dict[str, Any]:
@@ -37,11 +36,10 @@ def test_the_terminal_table_shows_the_same_rates() -> None:
     assert [cell.strip() for cell in base.strip("│").split("│")] == [
         "base model", "100 %", "0 %", "", "2",
     ]  # fmt: skip
-    under = [lines[lines.index(base) + n] for n in (1, 2)]
-    assert [[cell.strip() for cell in line.strip("│").split("│")] for line in under] == [
-        ["", "[21, 100]", "[0, 79]", "", ""],
-        ["", "(1/1)", "(0/1)", "", ""],
-    ]
+    for words, line in zip(
+        (["[21, 100]", "[0, 79]"], ["(1/1)", "(0/1)"]), lines[lines.index(base) + 1 :], strict=False
+    ):
+        assert all(word in line for word in words)
     assert "(0/0, 1?)" in stream.getvalue().replace("\N{NO-BREAK SPACE}", " ")
     assert "4 are undecided and in no rate" in " ".join(stream.getvalue().split())
 
@@ -78,17 +76,6 @@ def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str
     assert "dialogue" not in curves.arms
 
 
-def test_one_turn_is_told_by_kind_of_instruction(run_results: dict[str, Any]) -> None:
-    curves = Curves.of(run_results)
-    (kinds,) = turn_tables(curves, 20)
-    assert kinds.heads == ("arm", "all instructions", "seen", "unseen value", "figure", "language")
-    assert [cells[0].arm for cells in kinds.rows] == ["base", "gatt", "base+reminder"]
-    (seen,) = curves.find(**curves.main, arm="gatt", turn=20)
-    assert kinds.rows[1][2].counts.startswith(f"{seen.num_passed}/{seen.num_decided}")
-    assert "turn 20" in kinds.note
-    assert not kinds.is_folded
-
-
 def test_the_rates_are_what_a_readme_shows() -> None:
     # Wilson 1 of 1: low = 1 / 4.841459 = 0.2065; 0 of 1: high = 0.7935.
     text = markdown_tables(tiny())
@@ -116,7 +103,7 @@ def test_all_lists_become_tables(run_results: dict[str, Any]) -> None:
     text = markdown_tables(run_results | fake_lists())
     for line in (
         "**Adherence by kind of instruction** (turn 20, people’s history)",
-        "| Topic jump | base model | 2 [0, 12] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] | 0 [0, 10] |",
+        "| arm | all instructions | seen | unseen value | figure | language |",
         "| GAtt | base model | seen | 1 | +74 | [+44, +94] | <0.001 | 12 |",
         "| GAtt | Adherence | 80 | 3 | 90 % | 0.78 | 38 | 34 | 2 | 6 |",
         "| GAtt | reference | 16 | 3 | 18 | 6 |",
@@ -137,7 +124,7 @@ def column(table: Table, head: str) -> list[str]:
 
 def test_a_difference_reads_in_points_with_its_sign(run: Curves) -> None:
     rising = difference("gatt", "adherence", 2, 0.5)
-    falling = {**rising, "difference": -0.2, "low": -0.4, "high": 0.004, "p_value": 0.25}
+    falling = {**rising, "difference": -0.2, "low": -0.4, "high": -0.0001, "p_value": 0.25}
     (table,) = difference_tables(run, [rising, {**falling, "turn": 4}], 2)
     assert column(table, "points") == ["+50", "−20"]
     assert column(table, "95 %") == ["[+20, +70]", "[−40, 0]"]
@@ -163,47 +150,46 @@ def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves
 @pytest.mark.parametrize(
     ("splits", "shown"),
     [
-        (["all", "train"], ["seen"]),
-        (["all"], ["all instructions"]),
-        (["all", "train", "heldout_value"], ["seen", "all instructions", "unseen value"]),
+        ("all train", ["seen"]),
+        ("all", ["all instructions"]),
+        ("all train heldout_value", ["seen", "all instructions", "unseen value"]),
     ],
 )
 def test_a_total_of_one_split_does_not_stand_beside_it(
-    run: Curves, splits: list[str], shown: list[str]
+    run: Curves, splits: str, shown: list[str]
 ) -> None:
     found = difference("gatt", "adherence", 2, 0.1)
-    other = [found | {"arm": "base+reminder", "split": s} for s in ("all", "train", "none")]
-    for more in ([], other):
-        records = [*more, *(found | {"split": s} for s in splits)]
-        (table,) = difference_tables(run, records, 2)
-        ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
-        assert [where for arm, where in ours if arm == "GAtt"] == shown
+    # Of another arm there is a second split.
+    records = [found | {"arm": "base+reminder", "split": s} for s in ("all", "train", "none")]
+    records += [found | {"split": s} for s in splits.split()]
+    (table,) = difference_tables(run, records, 2)
+    ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
+    assert [where for arm, where in ours if arm == "GAtt"] == shown
 
 
-def test_events_have_a_row_for_each_arm_and_may_have_any_name(run: Curves) -> None:
-    records = [
-        event("gatt", n, s, r) for n in ("asks_to_drop", "<b>&") for s, r in ((0, 0.5), (4, None))
-    ]
-    family = {**event("gatt", "topic_jump", 0, 0.5), "family": "figure"}
-    (table,) = event_tables(run, [*records, family])
-    assert column(table, "event") == ["Asks to drop", "<b>&"]
-    assert [column(table, head) for head in ("at it", "4 later")] == [
-        ["50 [40, 60]"] * 2,
-        ["–"] * 2,
-    ]
+def test_three_cases_of_other_families_with_two_arms_at_the_first_and_the_last_two_turns() -> None:
+    samples = fake_samples()
+    tables = side_by_side(samples, ("base", "gatt"))
+    assert len(tables) == NUM_CASES
+    assert len({str(table.title) for table in tables}) == NUM_CASES
+    heads = [[str(column.header) for column in table.columns] for table in tables]
+    assert heads == [["turn", "the user says", "base model", "GAtt"]] * NUM_CASES
+    assert [list(table.columns[0].cells) for table in tables] == [["1", "8", "20"]] * NUM_CASES
 
 
-@pytest.mark.parametrize(
-    ("turns", "most", "keep", "shown"),
-    [
-        ([1, 2, 3], 3, 2, [1, 2, 3]),
-        (range(1, 51), 5, None, [1, 13, 25, 38, 50]),
-        (range(1, 51), 5, 20, [1, 13, 20, 38, 50]),
-        (range(1, 51), 5, 99, [1, 13, 25, 38, 50]),
-        (range(1, 51), 5, 49, [1, 13, 25, 49, 50]),
-    ],
-)
-def test_a_few_of_many_turns_keep_the_first_the_last_and_the_headline_s(
-    turns: list[int], most: int, keep: int | None, shown: list[int]
-) -> None:
-    assert few_turns(turns, most, keep) == shown
+def test_replies_stand_with_their_verdicts_and_on_one_line_each() -> None:
+    long = "word " * 100
+    rows = [
+        sample(arm="base", status="fail", reply="No.\nNever."), sample(arm="gatt", reply=long),
+        sample(arm="base", kind="probe", reply="Off the record."),
+        sample(arm="base", history="own", instruction=None, split="none", reply="Plain."),
+    ]  # fmt: skip
+    stream = io.StringIO()
+    Console(file=stream, width=200).print(*side_by_side(rows, ("base", "gatt")))
+    text = stream.getvalue()
+    assert "✗ No. Never." in text
+    assert "✓ word word" in text
+    assert "…" in text
+    assert "Off the record." not in text
+    assert "Plain." not in text
+    assert side_by_side([], ("base", "gatt")) == []

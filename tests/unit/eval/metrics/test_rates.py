@@ -1,13 +1,19 @@
-"""The metrics of single replies on a hand-made run."""
+"""Rates of single replies, and curves over turns, on hand-made runs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+from eval.config import TAKEN
+from eval.metrics.curves import OWN_REPLIES, CurvePoint, curves, vacuous_curves
+from eval.metrics.intervals import wilson_interval
 from eval.metrics.outcomes import (
+    ALL,
     Outcome,
     Rate,
     Rows,
@@ -22,7 +28,10 @@ from eval.metrics.outcomes import (
 )
 from eval.records.samples import Sample
 from eval.rollout.rows import samples_of_rows
+from gatt.data.instruction import Entry
+from gatt.errors import DataError
 from gatt.verifiers.base import Verdict
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.fake_samples import instruction, sample
 
 PLAIN: dict[str, Any] = {"instruction": None, "split": "none"}
@@ -141,11 +150,6 @@ def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> Non
         (1, False), (3, True), (3, None), (4, False), (5, None), (6, True),
     ]  # fmt: skip
     assert statuses(samples) == [(3, "pass"), (4, "fail"), (6, "pass")]
-    # The first judged one, too, where more is known than the judged ones.
-    assert statuses([s for s in samples if s.turn > 3]) == [(4, "fail"), (6, "pass")]
-    # Of people's history only the judged replies are known.
-    read = {"key": "gatt/reference/d", "samples": [s.as_dict() for s in said("Yes.", "Yes.")]}
-    assert {s.is_repeated for s in samples_of_rows([read])} == {None}
 
 
 def rate(*statuses: Any, is_pass_good: bool = True) -> Rate:
@@ -161,14 +165,89 @@ def test_nothing_decided_is_not_measured_and_nobody_hides_behind_undecided_repli
     # 10 of 12 decided pass, 4 are undecided: 10/16 and 14/16 bound what they could have been.
     made = ["pass"] * 10 + ["fail"] * 2 + ["undecided"] * 4
     found, errors = rate(*made), rate(*made, is_pass_good=False)
+    assert (found.num_instructions, found.num_dialogues) == (1, 12)
     assert found.rate == 10 / 12
     assert (found.num_passed, found.num_decided, found.num_undecided) == (10, 12, 4)
     assert (found.pessimistic, found.optimistic) == (10 / 16, 14 / 16)
     assert (errors.pessimistic, errors.optimistic) == (14 / 16, 10 / 16)
 
 
-def test_a_rate_says_how_many_instructions_it_rests_on() -> None:
-    made = [sample(), sample(dialogue="d2"), sample(dialogue="d3", instruction=POLISH)]
-    made += [sample(dialogue=d, **PLAIN) for d in ("p1", "p2")]
-    both = rate_of(Rows.of(Outcome(s, s.status) for s in made))
-    assert (both.num_instructions, both.num_dialogues) == (2, 5)
+FIGURE = {
+    "instruction": instruction("figure", "Napoleon", "heldout_value"),
+    "family": "figure",
+    "split": "heldout_value",
+}
+
+
+def find(points: list[CurvePoint], **wanted: Any) -> list[CurvePoint]:
+    return [p for p in points if all(getattr(p, k) == v for k, v in wanted.items())]
+
+
+def test_curves_give_totals_splits_families_and_both() -> None:
+    made = [sample(), sample(dialogue="d2", status="fail", **FIGURE)]
+    found = find(curves(made), metric="adherence")
+    assert {(p.split, p.family): p.rate for p in found} == {
+        ("all", "all"): 0.5,
+        ("all", "language"): 1.0,
+        ("all", "figure"): 0.0,
+        ("train", "all"): 1.0,
+        ("train", "language"): 1.0,
+        ("heldout_value", "all"): 0.0,
+        ("heldout_value", "figure"): 0.0,
+    }
+    assert {p.metric for p in curves(made)} == {"adherence", "adherence_loose", "survival"}
+
+
+def test_a_curve_record_is_flat_and_comes_back() -> None:
+    (point,) = find(curves([sample()]), metric="adherence", split="all", family="all")
+    record = asdict(point)
+    low, high = wilson_interval(1, 1)
+    assert record == {
+        "arm": "base", "metric": "adherence", "history": "reference", "split": "all",
+        "family": "all", "turn": 1, "rate": 1.0, "low": low, "high": high, "num_dialogues": 1,
+        "num_passed": 1, "num_decided": 1, "num_undecided": 0, "pessimistic": 1.0,
+        "optimistic": 1.0, "num_instructions": 1,
+    }  # fmt: skip
+    assert CurvePoint.from_dict(json.loads(json.dumps(record))) == point
+
+
+@pytest.mark.parametrize(("raw", "found"), [({"arm": "base"}, "metric"), ([], "list")])
+def test_a_broken_record_is_refused(raw: Any, found: str) -> None:
+    with pytest.raises(DataError, match=found):
+        CurvePoint.from_dict(raw)
+
+
+def test_no_adapter_may_be_called_what_reports_call_something_else() -> None:
+    assert set(TAKEN) == {OWN_REPLIES, ALL}
+
+
+TEA = VerifierSpec("terms", {"any_of": ["tea"]})
+TEA_ENTRY = Entry("x.tea", "x", "tea", ("Say tea.",), "tea.", (TEA,))
+
+
+def totals(points: list[CurvePoint]) -> list[CurvePoint]:
+    return find(points, split="all", family="all")
+
+
+def test_own_replies_are_judged_once_whatever_the_arms_said() -> None:
+    told = {"instruction": instruction("language", "French")}
+    made = [
+        sample(arm=arm, dialogue=d, status=status, reference=reference, **told)
+        for arm, status in (("base", "fail"), ("gatt", "pass"))
+        for d, reference in (("d1", "I know no French."), ("d2", "It was calm."), ("d3", None))
+    ]
+    (point,) = totals(vacuous_curves(made, ()))
+    assert (point.metric, point.arm) == ("vacuous_adherence", "dialogue")
+    assert (point.num_passed, point.num_decided, point.num_dialogues) == (1, 2, 2)
+    plain = [
+        sample(**PLAIN, family="plain", dialogue="d1", reference="We had tea.", status="fail"),
+        sample(
+            **PLAIN, family="plain", dialogue="d2", reference="It was calm.", status="undecided"
+        ),
+    ]
+    (point,) = totals(vacuous_curves(plain, [TEA_ENTRY]))
+    assert (point.metric, point.num_passed) == ("vacuous_false_trigger", 1)
+    (asked,) = [p for p in totals(curves(plain)) if p.metric == "false_trigger"]
+    # Here a pass is the error: undecided counts as one when the worst is assumed.
+    assert (asked.rate, asked.pessimistic, asked.optimistic) == (0.0, 0.5, 0.0)
+    assert asked.num_instructions == 0

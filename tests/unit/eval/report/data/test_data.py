@@ -1,3 +1,5 @@
+"""Runs as they are read and joined, and the answer that the page begins with."""
+
 from __future__ import annotations
 
 import gzip
@@ -8,14 +10,16 @@ from typing import Any
 
 import pytest
 
+from eval.metrics.curves import curves
+from eval.records.samples import Sample
 from eval.report.data.runs import (
-    differences_between,
+    compared,
     joined,
     read_runs,
     refuse_own_files,
     samples_of,
 )
-from eval.report.data.selection import Curves
+from eval.report.data.selection import Curves, headline, percent
 from gatt.errors import DataError
 from tests.support.runs.fake_samples import fake_results, sample, write_run
 
@@ -45,23 +49,15 @@ def test_several_runs_become_groups_of_arms(tmp_path: Path) -> None:
     assert {s.arm for s in samples_of(runs)} == set(arms)
     assert list(results["run"]) == ["one", "later"]
     assert results["notes"][0].startswith("one: Greedy")
-    differences = results["differences"]
-    assert {(d["arm"], d["baseline"]) for d in differences} == {
-        ("one · gatt", "one · base"),
-        ("later · gatt", "later · base"),
-    }
-
-
-def write(path: Path, results: Any) -> None:
-    path.mkdir()
-    (path / "results.json").write_text(results if isinstance(results, str) else json.dumps(results))
 
 
 def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
-    write(tmp_path / "old", {"schema": 2})
-    write(tmp_path / "torn", '{"schema": 3,')
-    write(tmp_path / "list", [])
-    write(tmp_path / "bare", {"schema": 3, "curves": []})
+    for name, text in (
+        ("old", '{"schema": 2}'), ("torn", '{"schema": 3,'), ("list", "[]"),
+        ("bare", '{"schema": 3, "curves": []}'),
+    ):  # fmt: skip
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.json").write_text(text)
     for name, message in (
         ("none", r"none/results\.json: No such file .*: expected a file that `gatt eval` wrote"),
         ("old", r"old/results\.json: schema is 2: expected 3"),
@@ -72,12 +68,9 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=message):
             read_runs([str(tmp_path / name)])
     assert len(read_runs([str(tmp_path / "bare")], needs_samples=False)) == 1
-
-
-def test_two_runs_of_one_name_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    one, two = made(tmp_path / "a" / "eval"), made(tmp_path / "b" / "eval")
+    twice = [str(made(tmp_path / place / "eval")) for place in "ab"]
     with pytest.raises(DataError, match=r"b/eval: its name 'eval' is that of .*a/eval already: "):
-        read_runs([str(one), str(two)])
+        read_runs(twice)
 
 
 @pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
@@ -110,11 +103,76 @@ def test_runs_of_the_same_cases_are_compared_pair_by_pair(tmp_path: Path) -> Non
         kept = [r for r in replies if name == "one" or r.arm == "gatt"]
         write_run(folder, kept, fake_results(kept))
     runs = read_runs([f"{name}={tmp_path / name.partition(' ')[0]}" for name in told])
-    found = [
-        d for d in differences_between(runs) if d["metric"] == "adherence" and d["split"] == "all"
-    ]
+    found = [d for d in compared(runs) if d["metric"] == "adherence" and d["split"] == "all"]
     # The base model stands in one run alone, and the third has other dialogues.
     assert [(d["arm"], d["baseline"]) for d in found] == [("a · b · gatt", "one · gatt")]
     assert found[0]["difference"] == pytest.approx(5 / 6)
     assert found[0]["num_pairs"] == 6
-    assert differences_between(runs[:1]) == []
+
+
+def run(arm: str, turn: int, passes: int, num: int = 10, **changes: Any) -> list[Sample]:
+    return [
+        sample(arm=arm, turn=turn, dialogue=f"d{n}", status="pass" if n < passes else "fail", **changes)
+        for n in range(num)
+    ]  # fmt: skip
+
+
+def sentence(*parts: list[Sample]) -> str:
+    made = Curves(tuple(curves([s for part in parts for s in part])))
+    return headline(made).sentence.replace("\N{NO-BREAK SPACE}", " ")
+
+
+OURS, BASE = ("gatt", 8, 7), ("base", 8, 0)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (
+            [run(*OURS), run(*BASE), run("base", 40, 0), run("gatt", 40, 1), run("gatt", 20, 9)],
+            "At turn 8 GAtt still follows its instruction in 70 of 100 replies, the base model in 0.",
+        ),
+        (
+            [run("gatt", 2, 5, history="own"), run("gatt", 2, 10), run("base", 2, 0),
+             [sample(arm="gatt", turn=2, dialogue="h", split="heldout_value", status="fail")]],
+            "At turn 2 GAtt still follows its instruction in 100 of 100 replies, the base model in 0.",
+        ),
+        ([run("base", 1, 1)], "At turn 1 the base model follows its instruction in 10 of 100 replies."),
+        (
+            [run("all_turns", 30, 5), run("base", 30, 0)],
+            "At turn 30 all_turns still follows its instruction in 50 of 100 replies, the base model in 0.",
+        ),
+        ([run("base", 4, 1, kind="probe")], "No adherence was measured in this run."),
+        (
+            [run("one · base", 8, 0), run("one · gatt", 8, 7), run("one · gatt", 20, 6),
+             run("two · base", 8, 1), run("two · lora", 8, 5)],
+            "At turn 8 one · GAtt still follows its instruction in 70 of 100 replies, two · lora in 50, "
+            "one · base model in 0, two · base model in 10.",
+        ),
+        (
+            [run("one · gatt", 8, 7), run("one · base", 4, 0), run("two · gatt", 4, 5)],
+            "At turn 8 one · GAtt still follows its instruction in 70 of 100 replies.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_headline_takes_the_last_turn_up_to_20_that_its_arms_share(
+    parts: list[list[Sample]], said: str
+) -> None:
+    assert sentence(*parts) == said
+
+
+def test_the_answer_knows_its_arms_their_counts_and_intervals() -> None:
+    # Wilson, 7 of 10: centre (0.7 + 0.192073) / 1.384146 = 0.644493, half 0.247715;
+    # 0 of 10: high 3.841459 / 13.841459 = 0.277533.
+    answer = headline(Curves(tuple(curves([*run(*BASE), *run(*OURS)]))))
+    assert [(text, arm) for text, arm in answer.parts if arm] == [("70", "gatt"), ("0", "base")]
+    for fact in ("7 of 10", "[40, 89]", "0 of 10", "[0, 28]"):
+        assert fact in answer.detail
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(0.0, "0"), (0.004, "<1"), (0.006, "1"), (0.73, "73"), (0.996, ">99"), (1.0, "100"), (None, "–")],
+)  # fmt: skip
+def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> None:
+    assert percent(rate) == text

@@ -1,0 +1,350 @@
+"""The page as HTML: its sections, its transcripts, its section on attention."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.records.samples import Sample
+from eval.report.charts.curves import attention_svg, save_attention_chart
+from eval.report.data.runs import read_attention
+from eval.report.data.selection import Curves, headline
+from eval.report.page.render import (
+    attention_section,
+    render_attention,
+    render_report,
+    report_pieces,
+)
+from eval.report.page.transcripts import Transcripts, examples
+from gatt.errors import ConfigError, DataError
+from gatt.verifiers.base import Verdict
+from tests.support.runs.fake_samples import HOSTILE, fake_results, fake_samples, sample
+from tests.support.texts.doc_pages import ROOT
+from tests.support.texts.fake_lists import fake_lists, with_extras
+
+
+class Page(HTMLParser):
+    """Tags, attributes, text, and the content of script elements, as a browser reads them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.packed: dict[str, str] = {}
+        self.text = ""
+        self.script: str | None = None
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "script":
+            self.script = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script" and self.script is not None:
+            if name := self.tags[-1][1].get("id"):
+                self.packed[name] = self.script
+            else:
+                self.scripts.append(self.script)
+            self.script = None
+
+    def handle_data(self, data: str) -> None:
+        if self.script is None:
+            self.text += data
+        else:
+            self.script += data
+
+    def sections(self) -> list[str]:
+        return [str(a["id"]) for tag, a in self.tags if tag == "section"]
+
+    def value(self, name: str) -> Any:
+        return json.loads(zlib.decompress(base64.b64decode(self.packed[name]), -zlib.MAX_WBITS))
+
+
+def page_of(results: dict[str, Any], samples: list[Sample]) -> Page:
+    return Page("".join(report_pieces(results, samples)))
+
+
+@pytest.fixture(scope="module")
+def page(run_results: dict[str, Any], run_samples: list[Sample]) -> Page:
+    return page_of(run_results | fake_lists(), run_samples)
+
+
+def test_the_page_holds_answer_curves_rates_and_run(page: Page) -> None:
+    text = " ".join(page.text.replace("\N{NO-BREAK SPACE}", " ").split())
+    assert re.search(r"At turn 20 GAtt .* in \d+ of 100 replies, the base model in \d+\.", text)
+    for words in ("Survival", "False triggers", "Unseen value", "half-life", "gatt run configs/demo.yaml",
+                  "turns:", "Greedy decoding; replies are at most 64 tokens."):  # fmt: skip
+        assert words in text
+    # Two of the first chart, then adherence to unseen values and probe recall.
+    assert sum(tag == "svg" for tag, _ in page.tags) == 2 + 2
+    assert any(tag == "noscript" for tag, _ in page.tags)
+    assert sum(a.get("class") == "example" for _, a in page.tags) == 3
+
+
+def test_the_sections_stand_in_the_order_of_a_reader(page: Page) -> None:
+    assert page.sections() == [
+        "transcripts", "kinds", "compared", "trust", "curves", "rates", "run",
+    ]  # fmt: skip
+    for words in ("<0.001", "0.78", "60 %", "not covered", "format.no-digits"):  # fmt: skip
+        assert words in " ".join(page.text.split()), words
+
+
+def test_nothing_leads_outside_and_only_the_page_s_own_script_may_run(page: Page) -> None:
+    for tag, attrs in page.tags:
+        for name, value in attrs.items():
+            if name in ("src", "href", "xlink:href", "action", "data"):
+                assert value, tag
+                assert value.startswith("#"), f"{tag} {name}={value}"
+    policy = str(next(a["content"] for _, a in page.tags if a.get("http-equiv")))
+    assert policy.startswith("default-src 'none'")
+    (script,) = page.scripts
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    kinds = {a.get("type") for tag, a in page.tags if tag == "script" and "id" in a}
+    assert kinds == {"application/octet-stream"}
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    links = {str(a["href"])[1:] for tag, a in page.tags if tag == "a"}
+    # Those of dialogues are made by the script.
+    assert {link for link in links if not link.startswith("t-")} <= set(ids)
+    assert links >= set(page.sections())
+
+
+def test_hostile_texts_show_as_text() -> None:
+    made = [
+        sample(
+            arm=arm, dialogue=HOSTILE, user=HOSTILE, reply=HOSTILE + "\u2028\ud800", reference=HOSTILE,
+            family=HOSTILE, verdicts=(Verdict("pass", HOSTILE, HOSTILE, 1, (0, 8)),),
+        )
+        for arm in ("base", HOSTILE)
+    ]  # fmt: skip
+    results = fake_results(made)
+    results["run"]["command"] = ["gatt", HOSTILE]
+    results["run"]["name"] = HOSTILE
+    results["notes"] = [HOSTILE]
+    tame = [sample(family="x"), sample(arm="x", family="x")]
+    harmless = page_of(fake_results(tame), tame)
+    hostile = page_of(results, made)
+    for tag in ("script", "style", "img"):
+        expected = sum(t == tag for t, _ in harmless.tags)
+        assert sum(t == tag for t, _ in hostile.tags) == expected, tag
+    assert hostile.text.count(HOSTILE) >= 4
+    ((case,),) = (hostile.value(name) for name in hostile.packed if name != "index")
+    assert case[0][0]["u"] == HOSTILE
+    assert case[0][0]["r"] == HOSTILE + "\u2028\ud800"
+    assert hostile.scripts == harmless.scripts
+
+
+def test_samples_are_taken_one_by_one_and_a_broken_one_leaves_the_old_page(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    made = [sample(reply="broken \ud83d", family="also \ud83d")]
+    render_report(fake_results(made), made, path)
+    read = Page(path.read_text(encoding="utf-8"))
+    assert read.value("chunk-0")[0][0][0]["r"] == "broken \ud83d"
+    assert "also \\ud83d" in read.text
+    old = path.read_bytes()
+
+    def broken() -> Any:
+        yield sample()
+        raise DataError("samples.jsonl line 2: broken")
+
+    with pytest.raises(DataError, match="line 2"):
+        render_report(fake_results([sample()]), broken(), path)
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("report.html", old)]
+
+
+def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
+    made = fake_results([sample()]) | {"differences": []}
+    assert page_of(made, []).sections() == ["kinds", "rates", "run"]
+    read = page_of({"schema": 3, "curves": []}, [])
+    assert "No adherence was measured in this run." in read.text
+    assert not read.scripts
+
+
+ARMS = ("base", "gatt", "base+reminder")
+
+
+def read(samples: Iterable[Sample]) -> tuple[dict[str, Any], list[list[Any]]]:
+    found = Transcripts(ARMS, samples)
+    # In the order of the page, which writes the index first.
+    return found.index(), list(found.chunks())
+
+
+def test_every_reply_is_found_where_the_index_says() -> None:
+    made = with_extras(fake_samples(num_dialogues=4))
+    index, chunks = read(made)
+    # Where nobody gave an instruction, to follow none is right.
+    expected = {
+        (s.dialogue, s.arm, s.turn, s.kind == "probe"): (
+            s.user, s.reply, s.status[0] if s.instruction else "p", s.event,
+        )
+        for s in made
+    }  # fmt: skip
+    found = {}
+    for c in index["cases"]:
+        case = chunks[c["chunk"]][c["place"]]
+        for (arm, turns, status, _), replies in zip(c["arms"], case, strict=True):
+            for (turn, probe, event), letter, row in zip(turns, status, replies, strict=True):
+                key = (c["dialogue"], index["arms"][arm][0], turn, bool(probe))
+                found[key] = (row["u"], row["r"], letter, event or None)
+    assert found == expected
+
+
+def test_a_row_holds_what_is_out_of_the_ordinary_and_nothing_else() -> None:
+    plain = sample(reference=None, verdicts=())
+    rich = sample(
+        turn=2,
+        reference="Hi.",
+        finish="length",
+        verdicts=(Verdict("fail", "none", "terms", 3, (0, 2)),),
+        status="fail",
+        loose="pass",
+        expected="released",
+        completion=Verdict("fail", "off topic", "task", 1),
+        judge=Verdict("pass", "fine", "judge", 2),
+    )
+    index, chunks = read([plain, rich])
+    (((first, second),),) = chunks[0]
+    assert first == {"u": "Hello?", "r": "Bonjour !"}
+    assert second == first | {
+        "o": "Hi.", "f": "length", "l": "pass", "x": "released",
+        "v": [["f", "terms v3", "none", 0, 2]], "c": ["f", "task v1", "off topic"],
+        "j": ["p", "judge v2", "fine"],
+    }  # fmt: skip
+    assert [arm[3] for arm in index["cases"][0]["arms"]] == ["07"]
+
+
+def test_anchors_are_stable_and_unique_and_cases_have_no_arm_in_them() -> None:
+    made = [sample(dialogue=d, arm=a) for d in ("a b", "a-b", "日本") for a in ("gatt", "new")]
+    index, _ = read(made)
+    assert [c["id"] for c in index["cases"]] == [
+        "t-a-b-language-french-reference",
+        "t-a-b-language-french-reference-2",
+        "t-language-french-reference",
+    ]
+    # An arm without a curve comes after the others.
+    assert [index["arms"][arm][0] for arm, *_ in index["cases"][0]["arms"]] == ["gatt", "new"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "chosen"),
+    [
+        # Of GAtt and the base model, dialogue by dialogue; families alternate.
+        (["pf", "pf", "pf", "ff"], ["d0", "d1", "d3"]),
+        (["ff", "ff", "pf", "pf"], ["d2", "d3", "d0"]),
+        (["pp", "pp"], ["d0", "d1"]),
+        (["pf"], ["d0"]),
+        ([], []),
+    ],
+)
+def test_three_dialogues_are_chosen_by_their_verdicts(
+    statuses: list[str], chosen: list[str]
+) -> None:
+    words = {"p": "pass", "f": "fail"}
+    made = [
+        sample(arm=arm, dialogue=f"d{n}", turn=8, family=("a", "b")[n % 2], status=words[letter])
+        for n, pair in enumerate(statuses)
+        for arm, letter in zip(("gatt", "base"), pair, strict=True)
+    ]
+    curves = Curves.of(fake_results(made))
+    found = examples(Transcripts(curves.arms, made).cases, curves, headline(curves))
+    assert [e.replies[0].dialogue for e in found] == chosen
+    assert {tuple(r.arm for r in e.replies) for e in found} <= {("base", "gatt")}
+
+
+TWO = ("base", "gatt")
+TURNS = (1, 2, 4, 8, 16, 20, 40)
+
+
+def figures(low: float | None = 0.01) -> dict[str, Any]:
+    """Return what an `attention.json` holds."""
+    curves = [
+        {
+            "arm": arm, "turn": turn, "metric": "mass", "value": value / turn, "low": low,
+            "high": low and 0.4, "num_dialogues": 5,
+        }
+        for arm, value in (("base", 0.1), ("gatt", 0.2))
+        for turn in TURNS
+    ]  # fmt: skip
+    fall = {
+        "arm": "gatt", "hidden": "instruction", "num_pairs": 8, "num_undecided": 1, "num_replies": 9,
+        "num_changed": 7, "intact": 0.75, "unsighted": 0.125, "fall": 0.625, "low": 0.1, "high": 0.9,
+    }  # fmt: skip
+    nothing = dict.fromkeys(("intact", "unsighted", "fall", "low", "high"))
+    return {
+        "schema": 1, "run": {"name": "r", "command": ["gatt", "attend"]}, "arms": list(TWO),
+        "history": "reference", "num_dialogues": 5, "num_layers": 2, "num_heads": 2,
+        "curves": curves,
+        "unsighted": {"falls": [fall, fall | nothing | {"arm": "base", "num_pairs": 0}]},
+        "dropped": {"no <instruction>": 2},
+    }  # fmt: skip
+
+
+def test_the_picture_is_in_the_colours_of_the_page_and_its_file_has_fixed_bytes(
+    tmp_path: Path,
+) -> None:
+    # The adapter's arm is the third of the page, and looks like it.
+    svg = attention_svg(figures(), ("base", "base+reminder", "gatt"))
+    assert "var(--arm-2)" in svg
+    assert "var(--arm-1)" not in svg
+    paths = [tmp_path / "sub" / "a.svg", tmp_path / "a.svg"]
+    for path in paths:
+        save_attention_chart(path, figures())
+    assert len({path.read_bytes() for path in paths}) == 1
+    save_attention_chart(tmp_path / "a.png", figures(low=None))
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ConfigError, match=r"a\.jpeg"):
+        save_attention_chart(tmp_path / "a.jpeg", figures())
+
+
+def test_the_section_holds_conclusion_and_numbers_and_escapes_text(tmp_path: Path) -> None:
+    section = attention_section(figures(), ("base",))
+    share, fall = section["tables"]
+    assert share.heads == ("arm", *(f"turn {t}" for t in (1, 2, 4, 16, 20, 40)))
+    assert share.rows[1][1].joined() == "20.00 [1.00, 40.00]"
+    assert [cells[4].joined() for cells in fall.rows] == ["+62 [10, 90]", "–"]
+    low = attention_section(figures(low=-0.5), TWO)["tables"][0]
+    assert low.rows[0][1].interval == "[−50.00, 40.00]"
+    # Kept: 12 of 100 replies, 75 with everything in sight; at turn 20 0.2 / 20 and 0.1 / 20 of attention.
+    for fact in ("in 12 of 100", "in 75", "[10, 90]", "turn 20", "1.0 %", "0.5 %"):
+        assert fact in section["conclusion"]
+    render_attention(figures(), tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert section["conclusion"] in page
+    assert "2 (no &lt;instruction&gt;)" in page
+    assert "<script" not in page
+
+
+def test_a_published_file_of_an_older_version_is_still_shown(tmp_path: Path) -> None:
+    data = read_attention(ROOT / "results" / "attend")["attention"]
+    render_attention(data, tmp_path / "a.html")
+    assert data["maps"]
+    assert "<svg" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
+    assert read_attention(tmp_path) == {}
+    path = tmp_path / "attention.json"
+    for text, message in (
+        ("{", r"attention\.json: .*gatt attend"),
+        ('{"schema": 9}', r"9: expected 1"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            read_attention(tmp_path)
+    path.write_text(json.dumps(figures()), encoding="utf-8")
+    assert read_attention(tmp_path) == {"attention": figures()}
