@@ -1,20 +1,27 @@
-"""Filters that refuse a sampled reply whatever its instruction is, and their settings."""
+"""Filters that refuse a sampled reply whatever its instruction is, and their settings.
+
+The patterns of talk about an instruction, by language, stand in `talk.yaml`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from importlib.resources import files
+from typing import Any, Final
 
-from data_synth.instruction_talk import mentions_instruction
+import yaml
+
 from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
 from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.repetition import repeated_share
+from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import spaceless_characters, words
 
 
@@ -100,10 +107,6 @@ def is_clipped(draw: Draw) -> bool:
     # A dangling word is in lower case, unlike in "Vitamin A".
     if last and last[1] in _DANGLING:
         return True
-    return _has_open_pair(bare)
-
-
-def _has_open_pair(bare: str) -> bool:
     if bare.count("```") % 2:
         return True
     if any(
@@ -148,16 +151,6 @@ def _plain(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def says_ai(draw: Draw) -> bool:
-    """Whether the speaker calls itself an AI. In a plain dialogue it may."""
-    return draw.instruction is not None and bool(_SAYS_AI.search(draw.text))
-
-
-def _is_repetitive(draw: Draw, quality: QualityConfig) -> bool:
-    most = quality.repeated_share
-    return most is not None and repeated_share(draw.text) >= most
-
-
 FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "cut": lambda draw, _: draw.finish == "length",
     NO_ROOM: lambda draw, _: draw.finish == NO_ROOM,
@@ -165,12 +158,17 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "unanswered": lambda draw, _: draw.finish == "unanswered",
     "blank": lambda draw, _: not draw.text,
     "degenerate": lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
-    "repetitive": _is_repetitive,
+    "repetitive": lambda draw, quality: (
+        quality.repeated_share is not None and repeated_share(draw.text) >= quality.repeated_share
+    ),
     "mentions_instruction": lambda draw, quality: (
         quality.mentions_instruction
         and mentions_instruction(draw.text, draw.instruction, draw.brief)
     ),
-    "says_ai": lambda draw, quality: quality.says_ai and says_ai(draw),
+    # In a plain dialogue it may.
+    "says_ai": lambda draw, quality: (
+        quality.says_ai and draw.instruction is not None and bool(_SAYS_AI.search(draw.text))
+    ),
     "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
     "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
 }
@@ -241,7 +239,9 @@ class SampleTargets:
         if limit is None:
             return True
         plain = self._plain(text)
-        if _num_words(plain) <= SHORT_WORDS:
+        num_single = spaceless_characters(plain)
+        num_words = len(plain.split()) - num_single + num_single / CHARACTERS_PER_WORD
+        if num_words <= SHORT_WORDS:
             self._short[plain] += 1
             return self._short[plain] <= SHORT_REPEATS
         grams = character_grams(plain)
@@ -271,6 +271,118 @@ def is_near(a: frozenset[str], b: frozenset[str], limit: float) -> bool:
     return common >= limit * (len(a) + len(b) - common)
 
 
-def _num_words(plain: str) -> float:
-    num_single = spaceless_characters(plain)
-    return len(plain.split()) - num_single + num_single / CHARACTERS_PER_WORD
+MIN_INNER_WORDS = 4
+"""A sentence of the instruction with at least so many words also counts inside a longer sentence."""
+MIN_LETTERS = 3
+"""Of a word that says what an instruction is about."""
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
+
+
+def _read_talk() -> tuple[dict[str, list[str]], str, frozenset[str]]:
+    """Return the patterns of `talk.yaml` with their parts put in, the part `life`, and the common words."""
+    raw: dict[str, Any] = yaml.safe_load(
+        files("data_synth").joinpath("talk.yaml").read_text(encoding="utf-8")
+    )
+    parts: dict[str, str] = {}
+
+    def whole(text: str) -> str:
+        joined = "".join(text.splitlines())
+        return re.sub("<<([a-z_]+)>>", lambda found: parts[found[1]], joined)
+
+    for name, text in raw.pop("parts").items():
+        parts[name] = whole(text)
+    common = frozenset(raw.pop("common_words").split())
+    return {name: list(map(whole, found)) for name, found in raw.items()}, parts["life"], common
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """Return one pattern for all of them, which searches for the word border once."""
+    at_border = [p.removeprefix(r"\b") for p in patterns if p.startswith(r"\b")]
+    others = [p for p in patterns if not p.startswith(r"\b")]
+    return re.compile("|".join((rf"\b(?:{'|'.join(at_border)})", *others)))
+
+
+_ALL, _life, _COMMON_WORDS = _read_talk()
+_IN_OTHER_SCRIPTS = re.compile("|".join(_ALL.pop("other_scripts")))
+_BEFORE_WORDS = (
+    (_any_of(_ALL.pop("before_subject")), 8),
+    (_any_of(_ALL.pop("before_role")), 3),
+)
+"""Talk about the instruction if a word of its subject follows in the sentence, after at most so many others."""
+_LIFE = re.compile(_life)
+"""Words after a subject that show that the reply is about everyday life."""
+_ABOUT_INSTRUCTION = _any_of([pattern for found in _ALL.values() for pattern in found])
+_CLAUSE_END = re.compile(r"[.!?;\n]|, (?:but|and|so|because)\b")
+
+
+def mentions_instruction(
+    text: str, instruction: Instruction | None, brief: str | None = None
+) -> bool:
+    """Whether the reply reveals that there is an instruction.
+
+    It does so in words ("as you asked"; "I was told to" counts only if the subject of the
+    instruction follows), or by repeating a sentence of the instruction, its hint or the
+    brief ("Answer only in French."). Two things are no repetition: what the instruction
+    wants said (utterances, quotations), and a question ("You love tennis?"). A plain
+    dialogue may speak of instructions; only the brief must not be repeated there.
+    """
+    texts, wanted = [brief or ""], []
+    if instruction:
+        folded = fold_text(text)
+        if _ABOUT_INSTRUCTION.search(folded) or _is_about(folded, _subject_words(instruction)):
+            return True
+        if not folded.isascii() and _IN_OTHER_SCRIPTS.search(folded):
+            return True
+        texts += [instruction.text, instruction.hint or ""]
+        wanted += [*instruction.utterances, *instruction.prefills]
+    said = _sentences_told(tuple(texts), tuple(wanted))
+    if not said:
+        return False
+    spelt = f" {_folded_words(text)} "
+    if any(f" {s} " in spelt for s in said if len(s.split()) >= MIN_INNER_WORDS):
+        return True
+    return any(_folded_words(s) in said for s in sentences(text) if not s.endswith("?"))
+
+
+def _is_about(folded: str, subject: Set[str]) -> bool:
+    """Whether a folded text says that the speaker was told to do, or will do, something on the subject."""
+    for pattern, most in _BEFORE_WORDS:
+        for frame in pattern.finditer(folded):
+            rest = _CLAUSE_END.split(folded[frame.end() :], maxsplit=1)[0]
+            if not _LIFE.search(rest) and not subject.isdisjoint(words(rest)[: most + 1]):
+                return True
+    return False
+
+
+def _subject_words(instruction: Instruction) -> frozenset[str]:
+    """Return the folded words that say what the instruction is about ("tennis"); empty if there are none.
+
+    They come from its text, its hint, and the hobby or topics of its verifiers. Words that
+    any instruction may have ("answer", "always", "city") are left out.
+    """
+    # The terms of a public figure ("army", "France") are its own topics, not its instruction.
+    sought = [v.params for v in instruction.verifiers if v.kind in ("likes", "question_about")]
+    terms = [
+        t for params in sought for name in ("any_of", "topics") for t in params.get(name) or ()
+    ]
+    return _words_of((instruction.text, instruction.hint or "", *map(str, terms)))
+
+
+@lru_cache(maxsize=512)
+def _words_of(texts: tuple[str, ...]) -> frozenset[str]:
+    spelt = {word for text in texts for word in words(fold_text(text))}
+    return frozenset(w for w in spelt if len(w) >= MIN_LETTERS and w not in _COMMON_WORDS)
+
+
+@lru_cache(maxsize=512)
+def _sentences_told(texts: tuple[str, ...], wanted: tuple[str, ...]) -> frozenset[str]:
+    """Return the sentences that the teacher reads and should not say, as plain words."""
+    meant = [f" {_folded_words(w)} " for w in wanted]
+    told = {_folded_words(s) for text in texts for s in sentences(_QUOTED.sub(" ", text))}
+    return frozenset(
+        s for s in told if len(s.split()) > 1 and not any(f" {s} " in w for w in meant)
+    )
+
+
+def _folded_words(text: str) -> str:
+    return " ".join(words(fold_text(text)))

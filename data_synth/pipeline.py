@@ -192,7 +192,14 @@ def _made(
         GenerationError: the teacher gave no reply; also the error of a worker.
         ModelError: the teacher cannot be read here.
     """
-    made_by = _provenance(config)
+    made_by = {
+        "teacher": config.teacher.engine.model,
+        "adapter": config.teacher.adapter or "",
+        "sampling": config_dict(config.teacher.sampling),
+        "seed": config.seed,
+        "versions": {name: version or "" for name, version in versions().items()},
+        "commit": (provenance()["commit"] or {}).get("id", ""),
+    }
     planned = (plan[batch.start : batch.stop] for batch in batches)
     if config.ray is None:
         for samples in planned:
@@ -207,14 +214,3 @@ def _made(
         num_items=len(batches),
         has_local_model=engine_config.server is None and engine_config.device != "cpu",
     )
-
-
-def _provenance(config: SynthConfig) -> dict[str, Any]:
-    return {
-        "teacher": config.teacher.engine.model,
-        "adapter": config.teacher.adapter or "",
-        "sampling": config_dict(config.teacher.sampling),
-        "seed": config.seed,
-        "versions": {name: version or "" for name, version in versions().items()},
-        "commit": (provenance()["commit"] or {}).get("id", ""),
-    }

@@ -94,7 +94,29 @@ def sample_batch(
         for turn in turns:
             if turn.reply is None and turn.usable:
                 _compose(turn, seed)
-    return [_finished(s, [t for t in turns if t.sample is s], provenance) for s in batch]
+    return [
+        GattSample(
+            id=sample.id,
+            dialogue=sample.dialogue,
+            instruction=sample.instruction,
+            targets=tuple(
+                TurnTarget(
+                    turn=t.turn,
+                    reply=t.reply,
+                    reason=None if t.reply is not None else t.refused[-1],
+                    kind=t.kind,
+                    attempts=t.attempts,
+                    verdicts=t.verdicts,
+                    refused=tuple(t.refused),
+                )
+                for t in turns
+                if t.sample is sample
+            ),
+            provenance=provenance,
+            switches=sample.switches,
+        )
+        for sample in batch
+    ]
 
 
 def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
@@ -220,40 +242,16 @@ def _compose(turn: _Turn, seed: int) -> None:
     instruction = turn.instruction
     if instruction is None or not turn.usable:
         return
+
+    def num_passed_by(text: str) -> int:
+        return sum(v.status == "pass" for v in check_all(instruction.verifiers, text))
+
     rng = random.Random(f"{seed}/{turn.sample.id}/{turn.turn}/compose")
     text = turn.usable if turn.usable[-1] in ".!?…" else turn.usable + "."
-    num_passed, is_longer = _num_passed(instruction, turn.usable), False
+    num_passed, is_longer = num_passed_by(turn.usable), False
     for utterance in rng.sample(instruction.utterances, len(instruction.utterances)):
         longer = f"{text} {utterance}"
-        if (num := _num_passed(instruction, longer)) > num_passed:
+        if (num := num_passed_by(longer)) > num_passed:
             text, num_passed, is_longer = longer, num, True
     if is_longer:
         _verify(turn, text, "composed")
-
-
-def _num_passed(instruction: Instruction, text: str) -> int:
-    return sum(v.status == "pass" for v in check_all(instruction.verifiers, text))
-
-
-def _finished(
-    sample: PlannedSample, turns: Sequence[_Turn], provenance: Mapping[str, Any]
-) -> GattSample:
-    return GattSample(
-        id=sample.id,
-        dialogue=sample.dialogue,
-        instruction=sample.instruction,
-        targets=tuple(
-            TurnTarget(
-                turn=t.turn,
-                reply=t.reply,
-                reason=None if t.reply is not None else t.refused[-1],
-                kind=t.kind,
-                attempts=t.attempts,
-                verdicts=t.verdicts,
-                refused=tuple(t.refused),
-            )
-            for t in turns
-        ),
-        provenance=provenance,
-        switches=sample.switches,
-    )

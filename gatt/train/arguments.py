@@ -22,25 +22,6 @@ SAME: Final = (
 """Settings that TRL has under the same names."""
 
 
-def uses_bf16(config: TrainConfig) -> bool:
-    """Return whether the run trains in bfloat16 on this machine; on a CPU only if it is asked to.
-
-    Raises:
-        ConfigError: asked for where the device has none.
-    """
-    if config.bf16 == "auto":
-        return supports_bf16()
-    if config.bf16 and not (supports_bf16() or _is_fast_on_cpu()):
-        raise ConfigError(
-            "bf16 is true, but this device has no bfloat16: set bf16 to 'auto' or false"
-        )
-    return config.bf16
-
-
-def _is_fast_on_cpu() -> bool:
-    return not torch.accelerator.is_available() and multiplies_bfloat16()
-
-
 def checkpointing(is_on: bool) -> dict[str, bool]:
     """Return gradient checkpointing as `SFTConfig` takes it.
 
@@ -61,7 +42,12 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
         ConfigError: a value that transformers or TRL refuse, or an integration that is not there.
     """
     report_to = config.report_to
-    bf16 = uses_bf16(config)
+    on_gpu = supports_bf16()
+    bf16 = on_gpu if config.bf16 == "auto" else config.bf16
+    if bf16 and not on_gpu and (torch.accelerator.is_available() or not multiplies_bfloat16()):
+        raise ConfigError(
+            "bf16 is true, but this device has no bfloat16: set bf16 to 'auto' or false"
+        )
     try:
         args = SFTConfig(
             output_dir=str(config.output_dir),
@@ -70,7 +56,7 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             data_seed=config.seed,
             bf16=bf16,
             # transformers takes bfloat16 on a CPU only if the CPU is asked for.
-            use_cpu=bf16 and not supports_bf16(),
+            use_cpu=bf16 and not on_gpu,
             fp16=False,
             **checkpointing(config.gradient_checkpointing),
             logging_nan_inf_filter=False,

@@ -198,38 +198,31 @@ class TrainConfig:
                 self, "at least 0", "warmup_steps", "weight_decay", "max_grad_norm", "seed"
             ),
         ]  # fmt: skip
-        if not self.samples:
-            problems.append("samples is empty: expected at least one file of `gatt synth`")
-        if self.seed >= 2**32:
-            problems.append(f"seed is {self.seed}: expected below 2**32, as NumPy takes it")
         # Short data are padded to a whole optimiser step.
         num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps
-        if num_rows > 100_000:
-            problems.append(
-                f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
-                "most 100,000"
-            )
-        if not 0 <= self.max_lost_targets <= 1:
-            problems.append(
-                f"max_lost_targets is {self.max_lost_targets}: expected between 0 and 1"
-            )
-        if self.max_steps != -1 and self.max_steps < 1:
-            problems.append(f"max_steps is {self.max_steps}: expected at least 1, or -1 for none")
-        if self.history != "reference" and self.supervise != "last_turn":
-            problems.append(
-                f"supervise is {self.supervise!r} with history {self.history!r}: this control "
-                "trains on the dialogue's own replies, so use history 'reference'"
-            )
-        if self.pack_rows and self.per_device_train_batch_size > 1:
-            problems.append(
-                f"per_device_train_batch_size is {self.per_device_train_batch_size} with "
-                "pack_rows: expected 1; raise max_tokens_per_row for larger rows"
-            )
-        if self.max_tokens_per_row < self.max_length:
-            problems.append(
-                f"max_tokens_per_row is {self.max_tokens_per_row}: expected at least max_length "
-                f"({self.max_length})"
-            )
+        found = {
+            "samples is empty: expected at least one file of `gatt synth`": not self.samples,
+            f"seed is {self.seed}: expected below 2**32, as NumPy takes it": self.seed >= 2**32,
+            f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
+            "most 100,000": num_rows > 100_000,
+            f"max_lost_targets is {self.max_lost_targets}: expected between 0 and 1": not (
+                0 <= self.max_lost_targets <= 1
+            ),
+            f"max_steps is {self.max_steps}: expected at least 1, or -1 for none": (
+                self.max_steps != -1 and self.max_steps < 1
+            ),
+            f"supervise is {self.supervise!r} with history {self.history!r}: this control "
+            "trains on the dialogue's own replies, so use history 'reference'": (
+                self.history != "reference" and self.supervise != "last_turn"
+            ),
+            f"per_device_train_batch_size is {self.per_device_train_batch_size} with "
+            "pack_rows: expected 1; raise max_tokens_per_row for larger rows": (
+                self.pack_rows and self.per_device_train_batch_size > 1
+            ),
+            f"max_tokens_per_row is {self.max_tokens_per_row}: expected at least max_length "
+            f"({self.max_length})": self.max_tokens_per_row < self.max_length,
+        }
+        problems += [problem for problem, is_there in found.items() if is_there]
         _raise(problems)
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,17 @@ from gatt.models.load import load_config, load_model, load_tokenizer, require_bi
 from gatt.models.template_variables import set_template_variables
 from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
-from gatt.train.adapter_card import FILES, TRACKED, write_adapter
 from gatt.train.config import TrainConfig
-from gatt.train.data.kept_rows import TrainingRows, forget_rows, rows_of_run
-from gatt.train.data.row_report import RowReport
-from gatt.train.run_folder import BEST_ADAPTER, TrainStore, identity
+from gatt.train.data.rows import TrainingRows, forget_rows, rows_of_run
+from gatt.train.data.samples import RowReport
+from gatt.train.run_folder import (
+    BEST_ADAPTER,
+    FILES,
+    TRACKED,
+    TrainStore,
+    identity,
+    write_adapter,
+)  # fmt: skip
 from gatt.train.runtime import current_runtime, from_main, wait_for_everyone
 
 if TYPE_CHECKING:
@@ -85,7 +92,7 @@ class Prepared:
 
         Args:
             target: its folder.
-            result: see `gatt.train.adapter_card.write_adapter`.
+            result: see `gatt.train.run_folder.write_adapter`.
         """
         draft = target.with_name(f".{target.name}.tmp")
         is_main = current_runtime().is_main_process
@@ -184,7 +191,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             cannot take, or an adapter that does not fit.
         DataError: broken samples or marks of the first adapter; dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
-        TrainingError: too little is left to learn (`gatt.train.data.row_report.refuse_too_few`).
+        TrainingError: too little is left to learn (`gatt.train.data.samples.refuse_too_few`).
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
     """
@@ -200,7 +207,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     earlier = _trained_before(config)
     tokenizer = _tokenizer(config)
     problem = why_not_packable(load_config(config.model), wanted, config.max_length)
-    rows = _rows(config, tokenizer, store, problem)
+    made = partial(rows_of_run, config, tokenizer, store.folder, store.identity)
+    rows = made(why_not_packable=problem)
     evaluator = None
     if config.track:
         from gatt.train.tracking import make_train_evaluator
@@ -219,7 +227,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     if rows.report.layout == "comb":
         problem = packing_problem(model, wanted, config.max_length)
         if problem:
-            rows = _rows(config, tokenizer, store, problem)
+            rows = made(why_not_packable=problem)
             if wanted:
                 model.set_attn_implementation(wanted)
     report = rows.report
@@ -241,21 +249,6 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             AdherenceTracker(trainer, evaluator, config.track, store.best_adapter, keep)
         )
     return prepared
-
-
-def _rows(
-    config: TrainConfig, tokenizer: Any, store: TrainStore, problem: str | None
-) -> TrainingRows:
-    """Return the rows of the run, made now or kept of its last start."""
-    made = rows_of_run(config, tokenizer, store.folder, store.identity, why_not_packable=problem)
-    report = made.report
-    log.info(
-        "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss%s",
-        report.num_used, report.num_rows, report.layout, report.num_targets,
-        report.num_supervised_tokens, report.num_tokens,
-        f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
-    )  # fmt: skip
-    return made
 
 
 def _trainer(

@@ -7,6 +7,7 @@ own attention computes. What differs by more than rounding is named as a problem
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -62,14 +63,43 @@ def check_attention(
     if any(p.is_meta or hasattr(p, "ds_id") for p in model.parameters()):
         raise ValueError("the attention cannot be checked: the weights are not all on this process")
     can_run: tuple[Backend, ...] = ("split", "flex") if model.device.type == "cuda" else ("split",)
-    base = model.get_base_model()
-    before = base.config._attn_implementation
+    base, dtype = model.get_base_model(), torch.bfloat16 if bf16 else model.dtype
+    before, most = base.config._attn_implementation, most_error(dtype)
+    combs = _small_combs(model.get_input_embeddings().weight.shape[0])
     autocast = torch.autocast(model.device.type, torch.bfloat16, enabled=bf16)
+    findings = []
     with undisturbed(model), torch.enable_grad(), autocast:
         try:
-            return _findings(model, backends or can_run, torch.bfloat16 if bf16 else model.dtype)
+            # Gemma 2 has no SDPA.
+            base.set_attn_implementation("sdpa" if base._supports_sdpa else "eager")
+            plain = _outcome(model, [row for c in combs for row in expand(c)], "expanded")
+            enable_comb_attention(model)
+            for backend in backends or can_run:
+                errors, problem = [math.nan, math.nan], None
+                try:
+                    own = _outcome(model, combs, "comb", backend)
+                    errors = [
+                        float((a - b).norm() / b.norm()) for a, b in zip(own, plain, strict=True)
+                    ]
+                    if not max(errors) < most:
+                        problem = (
+                            f"loss off by {errors[0]:.2g}, LoRA gradients by {errors[1]:.2g}, where "
+                            f"rounding explains {most:g}"
+                        )
+                except Exception as error:
+                    # Compilers and kernels fail with errors of any class.
+                    problem = (
+                        f"failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                    )
+                findings.append(
+                    Finding(
+                        backend=backend, device=str(model.device), dtype=str(dtype).removeprefix("torch."),
+                        loss_error=errors[0], gradient_error=errors[1], problem=problem,
+                    )
+                )  # fmt: skip
         finally:
             base.set_attn_implementation(before)
+    return findings
 
 
 def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32) -> Any:
@@ -86,44 +116,6 @@ def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.fl
         model = Gemma3ForCausalLM(config).to(device, dtype)
         lora = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules="all-linear")
         return get_peft_model(model, lora).eval()
-
-
-def _findings(model: Any, backends: Sequence[Backend], dtype: torch.dtype) -> list[Finding]:
-    combs = _small_combs(model.get_input_embeddings().weight.shape[0])
-    most = most_error(dtype)
-    try:
-        model.get_base_model().set_attn_implementation("sdpa")
-    except ValueError:
-        # Gemma 2 has none.
-        model.get_base_model().set_attn_implementation("eager")
-    loss, gradient = _outcome(model, [row for c in combs for row in expand(c)], "expanded")
-    enable_comb_attention(model)
-    findings = []
-    for backend in backends:
-        errors, problem = (float("nan"), float("nan")), None
-        try:
-            own_loss, own_gradient = _outcome(model, combs, "comb", backend)
-            errors = _error(own_loss, loss), _error(own_gradient, gradient)
-            if not max(errors) < most:
-                problem = (
-                    f"loss off by {errors[0]:.2g}, LoRA gradients by {errors[1]:.2g}, where rounding "
-                    f"explains {most:g}"
-                )
-        except Exception as error:
-            # Compilers and kernels fail with errors of any class.
-            problem = f"failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        findings.append(
-            Finding(
-                backend=backend, device=str(model.device), dtype=str(dtype).removeprefix("torch."),
-                loss_error=errors[0], gradient_error=errors[1],
-                problem=problem,
-            )
-        )  # fmt: skip
-    return findings
-
-
-def _error(found: torch.Tensor, expected: torch.Tensor) -> float:
-    return float((found - expected).norm() / expected.norm())
 
 
 def _small_combs(vocabulary: int) -> list[Comb]:

@@ -24,8 +24,8 @@ from gatt.data.training_marks import TrainedOn
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.load import LoadedModel
 from gatt.runs.input_file import read_json
-from gatt.train.adapter_card import TRACKED
 from gatt.train.config import TrackConfig, TrainConfig
+from gatt.train.run_folder import TRACKED
 from gatt.train.runtime import current_runtime, from_everyone, from_main, undisturbed
 from gatt.train.trainer import ADHERENCE, GattTrainer
 

@@ -300,7 +300,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         return super().create_scheduler(num_training_steps, optimizer)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
-        """Write none: the adapter gets this project's own (`gatt.train.adapter_card`)."""
+        """Write none: the adapter gets this project's own (`gatt.train.run_folder`)."""
 
     def _get_num_items_in_batch(
         self, batch_samples: list[dict[str, torch.Tensor]], device: torch.device
@@ -377,7 +377,15 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
         self, _: TrainingArguments, state: TrainerState, *__: Any, logs: Any = None, **___: Any
     ) -> None:
         """Write one line; the summary at the end of training is left to the caller."""
-        parts = line_parts(logs or {})
+        logs = logs or {}
+        parts = [
+            form.format(logs[key]) for key, form in FORMS.items() if key in logs and "loss" in logs
+        ]
+        if f"{ADHERENCE}/seconds" in logs:
+            start = f"{ADHERENCE}/turn_"
+            rates = {k.removeprefix(start): rate for k, rate in logs.items() if k.startswith(start)}
+            shown = [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
+            parts = ["adherence", *shown, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"]
         if not state.is_world_process_zero or not parts:
             return
         line = "  ".join([f"step {state.global_step}/{state.max_steps}", *parts])
@@ -385,13 +393,3 @@ class CompactProgress(ProgressCallback):  # type: ignore[misc]
             self.training_bar.write(line)
         else:
             log.info("%s", line)
-
-
-def line_parts(logs: Mapping[str, float]) -> list[str]:
-    """Return what a line says of a step or of a measurement; nothing of anything else."""
-    if f"{ADHERENCE}/seconds" in logs:
-        start = f"{ADHERENCE}/turn_"
-        rates = {k.removeprefix(start): rate for k, rate in logs.items() if k.startswith(start)}
-        shown = [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
-        return ["adherence", *shown, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"]
-    return [form.format(logs[key]) for key, form in FORMS.items() if key in logs and "loss" in logs]

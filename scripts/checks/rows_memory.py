@@ -76,7 +76,7 @@ def measure(num: int, turns: int, *, once: bool) -> str:
     """Return a line on what one number of samples takes."""
     from gatt.models.load import load_tokenizer
     from gatt.train.config import TrainConfig
-    from gatt.train.data.kept_rows import rows_of_run
+    from gatt.train.data.rows import rows_of_run
     from gatt.train.run_folder import identity
 
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +98,7 @@ def measure(num: int, turns: int, *, once: bool) -> str:
         stop.set()
         thread.join()
         tokenised_anew = AssertionError("tokenised anew")
-        with patch("gatt.train.data.kept_rows.write_combs", side_effect=tokenised_anew):
+        with patch("gatt.train.data.rows.write_combs", side_effect=tokenised_anew):
             rows_of_run(config, tokenizer, out, mark, why_not_packable=None)
         size = (out / "rows" / "combs.arrow").stat().st_size
     more = peaks[0] - before

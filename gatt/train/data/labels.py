@@ -286,17 +286,12 @@ def view_of_turns(
 ) -> Dialogue:
     """Return the training view of the given turns of a sample (from 1, ascending)."""
     instruction = sample.instruction.text if sample.instruction else None
+    messages = sample.dialogue.messages
+    first = int(sample.dialogue.has_system)
+    kept = [m for t in turns for m in messages[first + 2 * t - 2 : first + 2 * t]]
+    dialogue = Dialogue(sample.dialogue.id, (*messages[:first], *kept))
     switches = on_turns(sample.switches or (), turns)
-    return training_view(keep_turns(sample.dialogue, turns), instruction, placement, switches)
-
-
-def keep_turns(dialogue: Dialogue, turns: Sequence[int]) -> Dialogue:
-    """Return the dialogue with only the given turns (from 1, ascending)."""
-    first = int(dialogue.has_system)
-    messages = list(dialogue.messages[:first])
-    for turn in turns:
-        messages += dialogue.messages[first + 2 * turn - 2 : first + 2 * turn]
-    return Dialogue(dialogue.id, tuple(messages))
+    return training_view(dialogue, instruction, placement, switches)
 
 
 @dataclass(frozen=True)
@@ -326,15 +321,22 @@ class DrawnSample:
 def draw_sample(
     whole: GattSample, config: TrainConfig, facts: TemplateFacts, placement: str
 ) -> DrawnSample:
-    """Return what a run makes of a sample; the placement is one that the template allows, or `mixed`."""
-    drawn = placement_of(placement, config.seed, whole.id)
+    """Return what a run makes of a sample; the placement is one that the template allows, or `mixed`.
+
+    What is mixed is drawn from seed and id.
+    """
+    drawn: TrainingPlacement = placement  # type: ignore[assignment]
+    if placement == "mixed":
+        drawn = "system" if _coin(f"{config.seed}\n{whole.id}") else "first_user"
     cut = whole if config.max_turns is None else whole.first_turns(config.max_turns)
     is_told_first = cut.instruction is not None and drawn == "system"
     is_behind_system = cut.dialogue.has_system or is_told_first
     sample = cut
     if cut.switches and not facts.shows_later_system(is_behind_system=is_behind_system):
         sample = replace(cut, switches=told_by_user(cut.switches))
-    is_sampled = has_sampled_history(config.history, config.seed, whole.id)
+    is_sampled = config.history == "sampled"
+    if config.history == "mixed":
+        is_sampled = _coin(f"history\n{config.seed}\n{whole.id}")
     by_kl = config.plain_loss == "kl" and sample.is_plain
     supervise = config.supervise
     if by_kl:
@@ -364,18 +366,6 @@ def encode_sample(
         max_length=config.max_length,
         keeps_prefixes=facts.is_prefix_preserving,
     )
-
-
-def placement_of(placement: str, seed: int, sample_id: str) -> TrainingPlacement:
-    """Return where the instruction of a sample stands; `mixed` is drawn from seed and id."""
-    if placement == "mixed":
-        return "system" if _coin(f"{seed}\n{sample_id}") else "first_user"
-    return placement  # type: ignore[return-value]
-
-
-def has_sampled_history(history: str, seed: int, sample_id: str) -> bool:
-    """Return whether the targets stand in a sample's history; `mixed` is drawn as above."""
-    return history == "sampled" or (history == "mixed" and _coin(f"history\n{seed}\n{sample_id}"))
 
 
 def _coin(text: str) -> bool:

@@ -1,26 +1,45 @@
-"""From samples to training rows. Whatever is left out is counted, by reason."""
+"""From samples to training rows. Whatever is left out is counted, by reason.
+
+The rows of a run stand in its folder: one process makes them, all read them, a resumed run finds them again.
+"""
 
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gatt import __version__
 from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
+from gatt.data.training_marks import Marks, TrainedOn, read_marks, write_marks
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
+from gatt.runs.atomic_file import atomic_stream, atomic_write_json
+from gatt.runs.input_file import count_lines, read_json
+from gatt.runs.progress import Bar, progress_bar
+from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import BuiltSample, DrawnSample, draw_sample, encode_sample
-from gatt.train.data.row_report import RowReport, refuse_too_few, warn_of_changes
-from gatt.train.data.samples import Dropped, reason_of
+from gatt.train.data.samples import (
+    Dropped,
+    RowReport,
+    read_all_samples,
+    reason_of,
+    refuse_too_few,
+    warn_of_changes,
+)
+from gatt.train.runtime import current_runtime, from_main
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +52,12 @@ SCHEMA: Final = pa.schema(
 """The columns of `gatt.comb.collator.combs_to_features`."""
 COMBS_PER_BLOCK: Final = 256
 """Combs that are held in memory until they are written."""
+FOLDER: Final = "rows"
+COMBS: Final = "combs.arrow"
+REPORT: Final = "rows.json"
+"""Written last: where it stands, the rows are whole."""
+MANY_SAMPLES: Final = 2000
+"""So many take long enough to show how far it is."""
 
 
 def choose_layout(
@@ -109,7 +134,7 @@ def write_combs(
     with rendered_on(printed_day()):
         store_combs(combs(), sink)
     report.num_samples += dropped.num_lines
-    refuse_too_few(report, dropped, config)
+    refuse_too_few(report, config)
     dropped.say()
     warn_of_changes(report, config)
     return report
@@ -234,3 +259,107 @@ def rows_of(
             f"{one.supervise!r} could train on: expected a target at turn 2 or later"
         ]
     return rows, []
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The rows of a run."""
+
+    rows: Any
+    """A `datasets.Dataset`, mapped into memory."""
+    report: RowReport
+    trained_on: TrainedOn
+    """The dialogues of all samples, and the catalogue entries of those that are used."""
+
+
+def rows_of_run(
+    config: TrainConfig,
+    tokenizer: Tokenizer,
+    folder: Path,
+    identity: Mapping[str, Any],
+    *,
+    why_not_packable: str | None,
+) -> TrainingRows:
+    """Return the rows of a run; every process calls it, and the main one makes them where none are kept.
+
+    `identity` is that of the run (`gatt.train.run_folder.identity`), whose folder all processes see;
+    `why_not_packable` is of its model.
+
+    Raises:
+        DataError: broken samples, with file and line.
+        StoreError: the folder cannot be written.
+        TemplateError, ConfigError, TrainingError: see `write_combs`.
+    """
+    kept = folder / FOLDER
+    made_of = {
+        "why_not_packable": why_not_packable,
+        "day": printed_day().isoformat(),
+        "version": __version__,
+    }
+    mark = fingerprint({**identity, **made_of})
+
+    def made() -> RowReport:
+        report = _kept_report(kept, mark)
+        if report is None:
+            return _make(config, tokenizer, kept, mark, why_not_packable)
+        refuse_too_few(report, config)
+        return report
+
+    report = from_main(made)
+    rows = rows_in(str(kept / COMBS), report, config, current_runtime().num_processes)
+    log.info(
+        "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss%s",
+        report.num_used, report.num_rows, report.layout, report.num_targets,
+        report.num_supervised_tokens, report.num_tokens,
+        f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
+    )  # fmt: skip
+    trained_on = read_marks(kept)
+    assert trained_on is not None
+    return TrainingRows(rows, report, trained_on)
+
+
+def forget_rows(folder: Path) -> None:
+    """Delete the rows of a run, which a finished one needs no longer."""
+    shutil.rmtree(folder / FOLDER, ignore_errors=True)
+
+
+def _kept_report(kept: Path, mark: str) -> RowReport | None:
+    try:
+        found = read_json(kept / REPORT)
+        return RowReport.from_dict(found["report"]) if found["fingerprint"] == mark else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _make(
+    config: TrainConfig,
+    tokenizer: Tokenizer,
+    kept: Path,
+    mark: str,
+    why_not_packable: str | None,
+) -> RowReport:
+    (kept / REPORT).unlink(missing_ok=True)
+    dropped, marks = Dropped(), Marks()
+    num_lines = sum(count_lines(path) for path in config.samples)
+    is_long = num_lines >= MANY_SAMPLES
+    shown = progress_bar("tokenise", num_lines, unit="samples") if is_long else nullcontext()
+
+    def samples(bar: Bar | None) -> Iterator[GattSample]:
+        for sample in read_all_samples(config.samples, dropped.add_line):
+            marks.add(sample.dialogue)
+            yield sample
+            if bar:
+                bar.advance(1)
+
+    try:
+        with atomic_stream(kept / COMBS) as sink, shown as bar:
+            report = write_combs(
+                samples(bar), tokenizer, config, sink, dropped=dropped,
+                why_not_packable=lambda: why_not_packable,
+            )  # fmt: skip
+    except BaseException:
+        shutil.rmtree(kept, ignore_errors=True)
+        raise
+    write_marks(kept, marks.trained_on(report.entries))
+    atomic_write_json(kept / REPORT, {"fingerprint": mark, "report": report.as_dict()})
+    return report

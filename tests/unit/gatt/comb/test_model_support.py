@@ -10,7 +10,6 @@ from transformers import (
     AutoModelForCausalLM,
     BloomConfig,
     DogeConfig,
-    FalconH1Config,
     Gemma2Config,
     GptOssConfig,
     LlamaConfig,
@@ -18,8 +17,6 @@ from transformers import (
     Phi3Config,
     PhimoeConfig,
     PreTrainedConfig,
-    Qwen3NextConfig,
-    RecurrentGemmaConfig,
 )
 
 from gatt.comb.model_support import packing_problem, why_not_packable
@@ -38,9 +35,6 @@ class OwnConfig(PreTrainedConfig):
         (LlamaConfig(), None),
         (Gemma2Config(), None),
         (MambaConfig(), "MambaForCausalLM has recurrent layers"),
-        (FalconH1Config(), "FalconH1ForCausalLM has recurrent layers"),
-        (Qwen3NextConfig(), "Qwen3NextForCausalLM has recurrent layers"),
-        (RecurrentGemmaConfig(), "RecurrentGemmaForCausalLM has recurrent layers"),
         (
             LlamaConfig(layer_types=["chunked_attention"] * 32),
             "LlamaForCausalLM has layers of type chunked_attention",

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from gatt.data.sample import TargetKind
-from gatt.train.adapter_card import model_card
 from gatt.train.config import TrainConfig
-from gatt.train.data.row_report import RowReport
+from gatt.train.data.samples import RowReport
+from gatt.train.run_folder import model_card
 
 
 def card(*, train_loss: float | None = None, config: Any = (), **counts: Any) -> str:

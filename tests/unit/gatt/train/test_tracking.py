@@ -55,16 +55,11 @@ def told(monkeypatch: pytest.MonkeyPatch, *passed: int | None) -> Told:
     return evaluator
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"layout": "expanded", "gradient_checkpointing": True}],
-    ids=["comb", "expanded, checkpointing"],
-)
 def test_training_is_the_same_to_the_bit_with_and_without_it(
-    tmp_path: Path, model: Path, suite: Path, changes: dict[str, Any]
+    tmp_path: Path, model: Path, suite: Path
 ) -> None:
     # Dropout draws from the generator that sampling would move.
-    changes = {**changes, "lora": LoraSettings(lora_dropout=0.3)}
+    changes: Any = {"gradient_checkpointing": True, "lora": LoraSettings(lora_dropout=0.3)}
     tracked = train(tracked_config(tmp_path, model, suite, **changes))
     plain_config = tracked_config(
         tmp_path, model, suite, output_dir=tmp_path / "plain", track=None, **changes
@@ -112,13 +107,10 @@ def test_the_best_adapter_is_that_of_its_step(
     assert (best / WEIGHTS).read_bytes() != (result.adapter / WEIGHTS).read_bytes()
     found = json.loads((best / "tracked.json").read_text(encoding="utf-8"))
     assert found["adherence"] == {"1": 1.0, "3": 0.8}
-    assert (found["step"], found["turn"], found["num_cases"]) == (2, 3, 10)
     card = (best / "README.md").read_text(encoding="utf-8")
     assert "step 2 adhered best at turn 3 (suite suite.yaml, 10 cases, reference history)" in card
     assert "| adherence at turn 3 | 80% |" in card
     assert sample(0, 2).dialogue in read_marks(best)
-    settings = json.loads((best / "adapter_config.json").read_text(encoding="utf-8"))
-    assert settings["base_model_name_or_path"] == str(model)
     # Found done, it is told again.
     assert train(config).best_step == 2
 

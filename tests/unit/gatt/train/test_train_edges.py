@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import (
-    Gemma3Config,
-    Gemma3ForConditionalGeneration,
-    GPT2Config,
-    GPT2LMHeadModel,
-)
+from transformers import Gemma3Config, Gemma3ForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
 from gatt.data.training_marks import TrainedOn, read_marks, write_marks
 from gatt.errors import ConfigError
@@ -25,7 +19,6 @@ from gatt.train.run import train
 from gatt.train.trainer import GattTrainer
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
-from tests.support.runs.switched import switched, to
 
 WEIGHTS = "adapter_model.safetensors"
 DATED = "{{ 'Today: ' + strftime_now('%d %b %Y') }}" + CHATML
@@ -120,21 +113,10 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
     assert (other.adapter / WEIGHTS).read_bytes() != (whole.adapter / WEIGHTS).read_bytes()
 
 
-def test_goes_on_from_an_adapter(make: Any, tmp_path: Path) -> None:
-    first = train(make(learning_rate=1e-2)).adapter
-    config = make(init_adapter=first, output_dir=tmp_path / "more")
-    weights = dict(ready(config).model.named_parameters())
-    saved = load_file(first / "adapter_model.safetensors")
-    name = next(n for n in saved if "lora_B" in n)
-    trained = weights[name.replace(".weight", ".default.weight")]
-    assert trained.requires_grad
-    assert torch.equal(trained, saved[name])
-
-
 def test_dialogues_of_the_first_adapter_count_as_trained_on(
     make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first = train(make()).adapter
+    first = train(make(learning_rate=1e-2)).adapter
     other = write_samples(tmp_path / "other.jsonl", [sample(7, 2)])
 
     def marks_of_second(name: str) -> TrainedOn | None:
@@ -142,6 +124,10 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(
         config = make(output_dir=tmp_path / name, init_adapter=first, samples=(other,))
         return read_marks(train(config).adapter)
 
+    config = make(output_dir=tmp_path / "more", init_adapter=first)
+    begun, saved = dict(ready(config).model.named_parameters()), load_file(first / WEIGHTS)
+    name = next(n for n in saved if "lora_B" in n)
+    assert torch.equal(begun[name.replace(".weight", ".default.weight")], saved[name])
     found = marks_of_second("b")
     assert found is not None
     assert all(sample(n, 2).dialogue in found for n in (0, 1, 2, 7))
@@ -158,19 +144,3 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(
     assert found.entries is None
     assert sample(7, 2).dialogue in found
     assert "does not say which catalogue entries it was trained on" in caplog.text
-
-
-def test_entries_without_a_target_that_fits_are_not_trained_on(make: Any, tmp_path: Path) -> None:
-    silent = switched((to("golf", 2), to("chess", 3)), 4)
-    rejected = replace(silent.targets[0], reply=None, kind=None, reason="rejected")
-    long = switched((to("golf", 2),), 2)
-    too_long = replace(long.targets[1], reply="Golf. " * 400)
-    for one, targets, settings, entry in (
-        (silent, (rejected, *silent.targets[1:]), {"max_turns": 2}, "hobby.golf"),
-        (long, (long.targets[0], too_long), {"max_length": 300}, "hobby.tennis"),
-    ):
-        path = write_samples(tmp_path / f"{entry}.jsonl", [replace(one, targets=targets)])
-        config = make(samples=(path,), output_dir=tmp_path / entry, **settings)
-        found = read_marks(train(config).adapter)
-        assert found is not None
-        assert found.entries == {entry}

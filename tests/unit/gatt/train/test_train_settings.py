@@ -7,7 +7,6 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,16 +23,11 @@ from gatt.models.chat_template import render
 from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
-from gatt.train.config import LoraSettings, TrackConfig, TrainConfig
+from gatt.train.config import LoraSettings
 from gatt.train.run import open_store, prepare, train
 from gatt.train.trainer import GattTrainer
 from tests.support.models.first_step import ready
-from tests.support.models.tiny import (
-    CHATML,
-    sample,
-    save_tiny_model,
-    write_samples,
-)
+from tests.support.models.tiny import CHATML, sample, save_tiny_model, write_samples
 
 REASONING = CHATML.replace(
     "assistant\n' }}{% endif %}",
@@ -107,7 +101,7 @@ def test_what_costs_the_targets_is_said_before_a_model_is_loaded(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No template, a prompt that opens reasoning, with what to set; and more than half of them lost."""
-    monkeypatch.setattr("gatt.train.run.load_model", _refuse_to_load)
+    monkeypatch.setattr("gatt.train.run.load_model", None)
     with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
         train(make(model=str(save_tiny_model(tmp_path / "bare", None))))
     folder = save_tiny_model(tmp_path / "thinks", REASONING)
@@ -116,13 +110,9 @@ def test_what_costs_the_targets_is_said_before_a_model_is_loaded(
     assert "chat_template_kwargs: {enable_thinking: false}" in str(refused.value)
     assert repr("<think>\n") in str(refused.value)
     bad = [sample(n, 1, targets=["Oui <|im_end|>."]) for n in (1, 2)]
-    path = write_samples(tmp_path / "bad.jsonl", [sample(0, 1), *bad])
+    write_samples(make().samples[0], [sample(0, 1), *bad])
     with pytest.raises(TrainingError, match="2 of 3 targets would be lost"):
-        train(make(samples=(path,)))
-
-
-def _refuse_to_load(*_: Any, **__: Any) -> None:
-    raise AssertionError("the model was loaded")
+        train(make())
 
 
 def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
@@ -136,6 +126,8 @@ def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
     assert '| chat_template_kwargs | {"enable_thinking": false} |' in card
     record = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))
     assert record["config"]["chat_template_kwargs"] == {"enable_thinking": False}
+    with pytest.raises(TemplateError, match="no variable 'enable_thinking'"):
+        train(make(chat_template_kwargs={"enable_thinking": False}))
     with pytest.raises(StoreError, match=r"chat_template_kwargs\.enable_thinking False.*True"):
         train(replace(config, chat_template_kwargs={"enable_thinking": True}))
     # What uses the adapter is told where it does not set the same.
@@ -144,35 +136,9 @@ def test_variables_of_the_template_are_set_recorded_and_part_of_the_run(
         caplog.clear()
         local_engine(replace(engine, chat_template_kwargs=used), {"gatt": adapter})
         assert ("was trained with chat_template_kwargs" in caplog.text) == is_told
-    served = tmp_path / "served"
-    export(ExportConfig(adapter=adapter, output_dir=served))
-    asked = (Message("user", "hello"),)
-    assert render(load_tokenizer(str(served)), asked, True).endswith("assistant\n")
-
-
-@pytest.mark.parametrize(
-    ("variables", "fact"),
-    [({"messages": "x"}, "'messages'"), ({"enable_thinking": "false"}, "enable_thinking")],
-)
-def test_variables_that_no_template_could_be_told(make: Any, variables: Any, fact: str) -> None:
-    with pytest.raises(ConfigError, match=fact):
-        make(chat_template_kwargs=variables)
-    with pytest.raises(TemplateError, match="no variable 'enable_thinking'"):
-        train(make(chat_template_kwargs={"enable_thinking": False}))
-
-
-def test_lines_that_give_no_sample_are_counted_in_the_record(make: Any, tmp_path: Path) -> None:
-    path = write_samples(tmp_path / "some.jsonl", [sample(0, 1), sample(1, 2)])
-    bad = sample(2, 2).as_dict()
-    bad["dialogue"]["messages"][1]["content"] = " "
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(bad) + "\n")
-    config = make(samples=(path,))
-    adapter = train(config).adapter
-    data = json.loads((config.output_dir / "train.json").read_text(encoding="utf-8"))["data"]
-    assert (data["num_samples"], data["num_used"]) == (3, 2)
-    assert list(data["dropped"].values()) == [1]
-    assert "| samples used, of read | 2 of 3 |" in (adapter / "README.md").read_text("utf-8")
+    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "served"))
+    served = load_tokenizer(str(tmp_path / "served"))
+    assert render(served, (Message("user", "hello"),), True).endswith("assistant\n")
 
 
 def infinite_slope(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -204,36 +170,20 @@ def test_what_is_no_number_stops_before_the_step(
             assert torch.equal(weight, before[name])
 
 
-@pytest.mark.parametrize(
-    ("fsdp", "stage", "spread"), [(True, 0, True), (False, 3, True), (False, 2, False)]
-)
-def test_what_spreads_weights(fsdp: bool, stage: int, spread: bool) -> None:
-    state = SimpleNamespace(deepspeed_plugin=SimpleNamespace(zero_stage=stage))
-    trainer: Any = SimpleNamespace(is_fsdp_enabled=fsdp, accelerator=SimpleNamespace(state=state))
-    assert GattTrainer.spreads_weights.fget(trainer) is spread  # type: ignore[attr-defined]
-
-
-def plain_too(config: TrainConfig) -> TrainConfig:
-    write_samples(config.samples[0], [sample(1), sample(2, is_plain=True)])
-    return config
-
-
-def test_kl_where_no_process_holds_the_model_whole(
-    make: Any, monkeypatch: pytest.MonkeyPatch
+def test_models_and_adapters_without_a_base_to_hold_to(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    model = load_model(make().model).model
+    lora = LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", bias="lora_only")
+    get_peft_model(model, lora).save_pretrained(tmp_path / "biased")
+    config = make(plain_loss="kl", init_adapter=tmp_path / "biased")
+    write_samples(config.samples[0], [sample(1), sample(2, is_plain=True)])
+    with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
+        train(config)
     monkeypatch.setattr(GattTrainer, "spreads_weights", True)
     with pytest.raises(
         ConfigError, match=r"^plain_loss 'kl': the weights are spread over the proc"
     ):
-        train(plain_too(make(plain_loss="kl")))
-
-
-def test_kl_from_an_adapter_with_biases(make: Any, tmp_path: Path) -> None:
-    model = load_model(make().model).model
-    lora = LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", bias="lora_only")
-    get_peft_model(model, lora).save_pretrained(tmp_path / "biased")
-    config = plain_too(make(plain_loss="kl", init_adapter=tmp_path / "biased"))
-    with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
         train(config)
 
 
@@ -251,32 +201,3 @@ def test_shipped_launch_configurations_are_accelerate_s_own(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert f"--config_file configs/accelerate/{path.name}" in text
     assert yaml.safe_load(text)["distributed_type"] == str(loaded.distributed_type.value)
-
-
-@pytest.mark.parametrize(
-    ("cls", "changes", "fact"),
-    [
-        (TrainConfig, {"samples": ()}, "samples is empty"),
-        (TrainConfig, {"max_length": 0}, "max_length is 0"),
-        (TrainConfig, {"max_turns": 0}, "max_turns is 0"),
-        (TrainConfig, {"gradient_accumulation_steps": 0}, "gradient_accumulation_steps is 0"),
-        (TrainConfig, {"learning_rate": 0.0}, "learning_rate is 0.0"),
-        (TrainConfig, {"learning_rate": float("nan")}, "learning_rate is nan"),
-        (TrainConfig, {"warmup_steps": -1.0}, "warmup_steps is -1.0"),
-        (TrainConfig, {"max_steps": 0}, "max_steps is 0"),
-        (TrainConfig, {"max_tokens_per_row": 100}, r"max_tokens_per_row is 100.*2048"),
-        (TrainConfig, {"plain_kl_coef": float("inf")}, "plain_kl_coef is inf"),
-        (LoraSettings, {"r": 0}, "r is 0"),
-        (TrackConfig, {"every_steps": 0}, "every_steps is 0"),
-        (TrackConfig, {"turns": ()}, r"turns is \[\]: expected rising turns from 1 on"),
-        (TrackConfig, {"turns": (2, 1)}, r"turns is \[2, 1\]"),
-        (TrackConfig, {"turns": (0,)}, r"turns is \[0\]"),
-        (LoraSettings, {"lora_alpha": 0}, "lora_alpha is 0"),
-        (LoraSettings, {"lora_dropout": 1.0}, "lora_dropout is 1.0"),
-        (LoraSettings, {"target_modules": ()}, "target_modules is empty"),
-    ],
-)
-def test_refuses_values_out_of_range(cls: type, changes: dict[str, Any], fact: str) -> None:
-    needed = {"samples": (Path("s.jsonl"),), "output_dir": Path("out")}
-    with pytest.raises(ConfigError, match=fact):
-        cls(**({**needed, **changes} if cls is TrainConfig else changes))

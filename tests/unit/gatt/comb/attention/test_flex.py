@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from gatt.comb.attention import flex
-from gatt.comb.attention.flex import bucket, flex_block_attention, plan_block_mask
+from gatt.comb.attention import backend as flex
+from gatt.comb.attention.backend import bucket, flex_block_attention, plan_block_mask
 from gatt.comb.comb import IGNORE, Branch, Comb
 from tests.support.models.combs import combs
 from tests.unit.gatt.comb.attention.test_split import geometry_of, plain, tensors

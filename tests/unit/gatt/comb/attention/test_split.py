@@ -80,26 +80,6 @@ def assert_as_plain(documents: list[Comb], window: int | None, softcap: float | 
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-8, atol=1e-11)
 
 
-def test_pairs_computed_grow_with_the_pairs_allowed() -> None:
-    """Twice the turns: 4 times the pairs, and never near those of a plain row."""
-
-    def pairs(num_turns: int) -> tuple[int, int, int]:
-        trunk = tuple(range(16 * num_turns))
-        branches = tuple(Branch(16 * t, (1,) * 8, (1,) * 8) for t in range(1, num_turns + 1))
-        geometry: RowGeometry = geometry_of([Comb(trunk, (IGNORE,) * len(trunk), branches)])
-        blocks = plan_blocks(geometry, torch.float32)
-        computed = sum(
-            (b.end - b.start) * (b.end - b.start + 1) // 2 if b.mask is None else b.mask.numel()
-            for b in blocks
-        )
-        return computed, int(geometry.mask().sum()), geometry.num_tokens**2 // 2
-
-    for num_turns in (8, 32):
-        computed, allowed, causal = pairs(num_turns)
-        assert allowed < computed < 1.25 * allowed
-        assert computed < causal
-
-
 def test_no_mask_is_as_long_as_a_long_branch_or_a_long_trunk() -> None:
     branch = Branch(50, (1,) * 100, (1,) * 100)
     geometry = geometry_of([Comb((1,) * 50, (IGNORE,) * 50, (branch,))])
@@ -108,11 +88,6 @@ def test_no_mask_is_as_long_as_a_long_branch_or_a_long_trunk() -> None:
         assert max(b.mask.shape[0] for b in blocks if b.mask is not None) == 6
     # Six queries see at most their window and themselves, whatever the row's length.
     assert max(b.mask.shape[1] for b in plan_blocks(geometry, torch.float32, 20)[:9]) <= 25
-
-
-def test_the_fast_path_is_one_causal_block() -> None:
-    (block,) = plan_blocks(geometry_of([Comb((1, 2, 3), (IGNORE, 2, 3))]), torch.float32)
-    assert (block.start, block.end, block.mask) == (0, 3, None)
 
 
 def brute_force(documents: list[Comb], window: int | None = None) -> torch.Tensor:

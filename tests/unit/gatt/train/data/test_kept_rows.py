@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from gatt.data.sample import GattSample
 from gatt.errors import DataError, StoreError, TrainingError
-from gatt.train.config import TrainConfig
 from gatt.train.data import rows as rows_module
-from gatt.train.data.kept_rows import FOLDER, REPORT, TrainingRows, rows_of_run
+from gatt.train.data.rows import FOLDER, REPORT, TrainingRows, rows_of_run
 from gatt.train.data.samples import read_all_samples
 from tests.support.models.built_rows import build, make
 from tests.support.models.combs import combs_of
@@ -29,19 +27,13 @@ class Run:
         self.folder = folder / "out"
         self.samples = folder / "samples.jsonl"
         self.identity: dict[str, Any] = {"samples": ["1"], "max_length": 2048}
-        self.write(SAMPLES)
-
-    def write(self, samples: list[GattSample]) -> None:
-        write_samples(self.samples, samples)
-
-    def config(self, **changes: Any) -> TrainConfig:
-        return replace(make(**changes), samples=(self.samples,), output_dir=self.folder)
+        write_samples(self.samples, SAMPLES)
 
     def rows(self, problem: str | None = None, **changes: Any) -> TrainingRows:
+        config = replace(make(**changes), samples=(self.samples,), output_dir=self.folder)
         return rows_of_run(
-            self.config(**changes), tiny_tokenizer(), self.folder, self.identity,
-            why_not_packable=problem,
-        )  # fmt: skip
+            config, tiny_tokenizer(), self.folder, self.identity, why_not_packable=problem
+        )
 
 
 @pytest.fixture
@@ -76,7 +68,7 @@ def test_what_changes_the_rows_makes_them_anew(run: Run) -> None:
     assert run.rows().report.layout == "comb"
     assert run.rows("its layers look everywhere").report.layout == "expanded"
     run.identity["samples"] = ["2"]
-    run.write(SAMPLES[:1])
+    write_samples(run.samples, SAMPLES[:1])
     assert run.rows().report.num_samples == 1
 
 
@@ -88,7 +80,7 @@ def test_a_report_that_was_never_written_means_that_rows_are_made(run: Run) -> N
 
 
 def test_kept_rows_are_refused_where_too_much_was_lost(run: Run) -> None:
-    run.write([*SAMPLES, sample(4, 2, targets=["<|im_end|>", "Oui."])])
+    write_samples(run.samples, [*SAMPLES, sample(4, 2, targets=["<|im_end|>", "Oui."])])
     report = run.rows(max_lost_targets=1.0).report
     assert report.num_encoded < report.num_wanted
     with pytest.raises(TrainingError, match="would be lost"):
@@ -107,15 +99,6 @@ def test_a_full_disk_ends_in_one_line_and_leaves_no_rows(
     assert not (run.folder / FOLDER).exists()
 
 
-def test_an_id_of_an_earlier_file_gets_the_number_of_its_file(tmp_path: Path) -> None:
-    """Every run of `gatt synth` counts from s000000."""
-    one = write_samples(tmp_path / "one.jsonl", [sample(1), sample(2)])
-    moved = [replace(s, provenance={"seed": 1}) for s in (sample(1), sample(2))]
-    found = list(read_all_samples([one, write_samples(tmp_path / "other.jsonl", moved)]))
-    assert [s.id for s in found] == ["s-1", "s-2", "s-1.2", "s-2.2"]
-    assert [dict(s.provenance).get("seed") for s in found[2:]] == [1, 1]
-
-
 def test_a_number_is_counted_on_until_the_id_is_free(tmp_path: Path) -> None:
     """Samples that were put into one file before have such ids already."""
     first = [sample(1), replace(sample(1), id="s-1.2", provenance={"seed": 1})]
@@ -125,13 +108,15 @@ def test_a_number_is_counted_on_until_the_id_is_free(tmp_path: Path) -> None:
     assert found == ["s-1", "s-1.2", "s-1.2.2", "s-1.3"]
 
 
-def test_two_samples_with_one_id(tmp_path: Path) -> None:
-    path = write_samples(tmp_path / "twice.jsonl", [sample(1), sample(2), sample(1)])
-    with pytest.raises(DataError, match=r"twice\.jsonl sample 3: id 's-1' is that of .*sample 1"):
-        list(read_all_samples([path]))
-
-
-def test_a_file_that_is_given_twice(tmp_path: Path) -> None:
-    one, copy = (write_samples(tmp_path / name, [sample(1)]) for name in ("one", "copy"))
-    with pytest.raises(DataError, match=r"copy sample 1: the same as .*one sample 1: "):
-        list(read_all_samples([one, copy]))
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([1, 2, 1], [], r"one sample 3: id 's-1' is that of .*one sample 1"),
+        ([1], [1], r"two sample 1: the same as .*one sample 1: "),
+    ],
+)
+def test_samples_that_are_there_twice(tmp_path, first, second, message) -> None:
+    files = {"one": first, "two": second}
+    paths = [write_samples(tmp_path / n, [sample(i) for i in ids]) for n, ids in files.items()]
+    with pytest.raises(DataError, match=message):
+        list(read_all_samples(paths))

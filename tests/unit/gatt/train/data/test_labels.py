@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from gatt.comb.comb import IGNORE
-from gatt.data.sample import TurnTarget
-from gatt.errors import DataError
 from gatt.train.data.labels import SUPERVISE, BuiltComb, BuiltSample, build_combs
 from tests.support.models.golden_templates import (
     FAMILIES,
@@ -70,46 +66,6 @@ def test_every_token_and_label_is_as_the_template_says(family, opening, num_turn
         assert built.dropped_targets == ()
 
 
-@pytest.mark.parametrize("placement", ["system", "first_user"])
-def test_own_system_message_stays_in_front(placement) -> None:
-    tokenizer = SMOLLM2.tokenizer()
-    comb = only(
-        build_combs(tokenizer, sample(1, INSTRUCTION, system="Be brief."), placement=placement)
-    ).comb
-    golden = {
-        "system": "<|im_start|>·system·⏎·Be· brief.·⏎·⏎·Speak· French.·<|im_end|>·⏎"
-        "·<|im_start|>·user·⏎·Hello· there·<|im_end|>·⏎·<|im_start|>·assistant·⏎",
-        "first_user": "<|im_start|>·system·⏎·Be· brief.·<|im_end|>·⏎"
-        "·<|im_start|>·user·⏎·Speak· French.·⏎·⏎·Hello· there·<|im_end|>·⏎"
-        "·<|im_start|>·assistant·⏎",
-    }
-    assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == tokens(golden[placement])
-
-
-def test_trap_3_pad_that_equals_the_end_of_turn_changes_no_label() -> None:
-    tokenizer = SMOLLM2.tokenizer()
-    tokenizer.pad_token = "<|im_end|>"
-    built = build_combs(tokenizer, sample(2, INSTRUCTION))
-    assert only(built).comb == only(build(SMOLLM2, "system", 2, "last_turn")).comb
-
-
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        ("Bonjour <|im_start|>", r"turn 2: the text holds the control token '<\|im_start\|>'"),
-        ("  ", "turn 2: the target reply is blank"),
-    ],
-)
-def test_a_target_that_cannot_be_encoded_is_dropped_with_its_reason(reply, message) -> None:
-    full = sample(2, INSTRUCTION)
-    broken = replace(full, targets=(full.targets[0], TurnTarget(2, reply, kind="sampled")))
-    built = build_combs(SMOLLM2.tokenizer(), broken)
-    assert built.num_targets == 1
-    (reason,) = built.dropped_targets
-    with pytest.raises(DataError, match=message):
-        raise DataError(reason)
-
-
 class TestLengthPolicy:
     """Trap 1, with ChatML and the instruction in the system message.
 
@@ -119,17 +75,15 @@ class TestLengthPolicy:
     tokens, 33 with its target.
     """
 
-    def build(self, max_length: int, num_turns: int = 3, made=None, **more) -> BuiltSample:
-        made = made or sample(num_turns, INSTRUCTION)
-        return build_combs(SMOLLM2.tokenizer(), made, max_length=max_length, **more)
-
-    def test_nothing_is_dropped_at_the_exact_length(self) -> None:
-        built = self.build(47)
-        assert built.num_exchanges_dropped == 0
-        assert [b.fork for b in only(built).comb.branches] == [17, 32, 44]
+    def build(self, max_length: int, num_turns: int = 3) -> BuiltSample:
+        made = sample(num_turns, INSTRUCTION)
+        return build_combs(SMOLLM2.tokenizer(), made, max_length=max_length)
 
     def test_oldest_exchange_after_the_first_goes_whole(self) -> None:
         """Turn 3 loses exchange 2 and gets a comb of its own; turns 1 and 2 keep theirs."""
+        whole = self.build(47)
+        assert whole.num_exchanges_dropped == 0
+        assert [b.fork for b in only(whole).comb.branches] == [17, 32, 44]
         built = self.build(46)
         assert (built.num_targets, built.num_exchanges_dropped) == (3, 1)
         assert built.dropped_targets == ()
@@ -147,17 +101,6 @@ class TestLengthPolicy:
             "·<|im_start|>·user·⏎·Bye·<|im_end|>·⏎·<|im_start|>·assistant·⏎"
         )
 
-    def test_own_replies_carry_loss_once_over_all_combs(self) -> None:
-        whole = self.build(47, supervise="context_only")
-        parts = self.build(46, supervise="context_only").parts
-        # Hi Bob with its end, in the first comb only; Fine is behind the last prompt but one.
-        assert [p.comb.num_supervised for p in parts] == [3, 0]
-        assert only(whole).comb.num_supervised == 5
-        for mode in SUPERVISE:
-            assert [p.comb.trunk for p in self.build(46, supervise=mode).parts] == [
-                p.comb.trunk for p in parts
-            ]
-
     def test_what_does_not_fit_with_turn_one_alone_is_dropped_and_named(self) -> None:
         assert self.build(33).num_targets == 2
         built = self.build(32)
@@ -171,10 +114,3 @@ class TestLengthPolicy:
         built = self.build(18, num_turns=1)
         assert built.parts == ()
         assert "19 tokens with turn 1 alone, more than max_length 18" in built.dropped_targets[0]
-
-    def test_long_first_target_does_not_empty_the_dialogue(self) -> None:
-        full = sample(3, INSTRUCTION)
-        long = TurnTarget(1, " ".join(["Bonjour"] * 40), kind="sampled")
-        built = self.build(47, made=replace(full, targets=(long, *full.targets[1:])))
-        assert (built.num_exchanges_dropped, built.num_targets) == (0, 2)
-        assert "58 tokens with turn 1 alone, more than max_length 47" in built.dropped_targets[0]

@@ -11,7 +11,7 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.errors import ConfigError, TrainingError
-from gatt.train.data.labels import build_combs, placement_of
+from gatt.train.data.labels import build_combs
 from gatt.train.data.samples import reason_of
 from tests.support.models.built_rows import build, packable, recurrent
 from tests.support.models.combs import combs_of
@@ -23,6 +23,7 @@ from tests.support.models.tiny import (
     sample,
     tiny_tokenizer,
 )
+from tests.support.runs.switched import switched, to
 
 
 def test_rows_are_the_combs_of_the_samples() -> None:
@@ -42,7 +43,7 @@ def test_rows_are_the_combs_of_the_samples() -> None:
 
 @pytest.mark.parametrize(
     ("num_samples", "world_size", "batch", "accumulation", "padding"),
-    [(5, 1, 1, 1, 0), (5, 2, 1, 1, 1), (5, 2, 2, 2, 3), (8, 2, 2, 2, 0), (1, 1, 1, 8, 7)],
+    [(5, 1, 1, 1, 0), (5, 2, 2, 2, 3), (1, 1, 1, 8, 7)],
 )
 def test_an_epoch_is_a_whole_number_of_steps(
     num_samples: int, world_size: int, batch: int, accumulation: int, padding: int
@@ -53,10 +54,7 @@ def test_an_epoch_is_a_whole_number_of_steps(
         per_device_train_batch_size=batch,
         gradient_accumulation_steps=accumulation,
     )
-    assert report.num_padding_rows == padding
-    assert report.num_rows == num_samples
-    assert len(rows) == num_samples + padding
-    assert len(rows) % (world_size * batch * accumulation) == 0
+    assert (report.num_rows, report.num_padding_rows) == (num_samples, padding)
     assert [combs_of(r)[0].num_supervised > 0 for r in rows] == (
         [True] * num_samples + [False] * padding
     )
@@ -84,41 +82,31 @@ def test_what_cannot_share_a_trunk_falls_back_to_expanded_rows_or_is_refused(
         build([sample(1, 3)], template, layout="comb", **settings)
 
 
-def test_a_template_without_system_role_falls_back_to_first_user(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    rows, _ = build([sample(1, 1), sample(2, 1)], NO_SYSTEM)
-    text = tiny_tokenizer(NO_SYSTEM).decode(combs_of(rows[0])[0].trunk)
-    assert text.startswith("<|im_start|>user\nAlways answer in French.\n\nWhat is the sea")
-    messages = [r.getMessage() for r in caplog.records]
-    assert messages == [
-        "placement 'first_user' instead of 'system': the chat template takes no system message"
-    ]
-
-
 def test_a_system_message_that_the_template_cannot_show_is_not_lost_silently() -> None:
     one = sample(1, 1)
     own = Dialogue("d", (Message("system", "Be kind."), *one.dialogue.messages))
     with_system = GattSample("own", own, one.instruction, one.targets)
-    _, report = build([with_system, sample(2, 1)], NO_SYSTEM)
+    rows, report = build([with_system, sample(2, 1)], NO_SYSTEM)
     assert dict(report.dropped) == {"a system message, which the chat template does not take": 1}
+    text = tiny_tokenizer(NO_SYSTEM).decode(combs_of(rows[0])[0].trunk)
+    assert text.startswith("<|im_start|>user\nAlways answer in French.\n\nWhat is the sea")
 
 
 def test_mixed_placement_and_history_are_drawn_by_seed_and_id() -> None:
-    drawn = [placement_of("mixed", 0, f"s-{i}") for i in range(200)]
-    assert drawn != [placement_of("mixed", 1, f"s-{i}") for i in range(200)]
-    assert 70 < drawn.count("system") < 130
     samples = [sample(i, 2) for i in range(24)]
-    kinds = []
+    found = []
     for seed in (0, 0, 1):
         rows, _ = build(samples, history="mixed", placement="mixed", seed=seed)
         combs = [combs_of(row)[0] for row in rows]
-        kinds.append([not comb.branches for comb in combs])
-        for one, comb in zip(samples, combs, strict=True):
-            is_system = tiny_tokenizer().decode(comb.trunk).startswith("<|im_start|>system")
-            assert is_system == (placement_of("mixed", seed, one.id) == "system")
-    assert kinds[0] == kinds[1] != kinds[2]
-    assert 4 < sum(kinds[0]) < 20
+        texts = [tiny_tokenizer().decode(comb.trunk) for comb in combs]
+        found.append(
+            ([not c.branches for c in combs], [t.startswith("<|im_start|>system") for t in texts])
+        )
+    assert found[0] == found[1]
+    for once, other in zip(found[0], found[2], strict=True):
+        assert once != other
+        assert 4 < sum(once) < 20
+    assert found[0][0] != found[0][1]
 
 
 def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
@@ -132,14 +120,9 @@ def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
 
 
 def test_the_control_keeps_the_instruction_on_every_turn() -> None:
-    assert placement_of("every_turn", 0, "s") == "every_turn"
-    one = sample(3, 4)
-    rows, _ = build([one], placement="every_turn")
+    rows, _ = build([sample(3, 4)], NO_SYSTEM, placement="every_turn")
     trunk = tiny_tokenizer().decode(combs_of(rows[0])[0].trunk)
-    assert one.instruction
-    assert trunk.count(one.instruction.text) == 4
-    _, report = build([one], NO_SYSTEM, placement="every_turn")
-    assert not report.dropped
+    assert trunk.count("Always answer in French.") == 4
 
 
 def test_what_is_left_out_is_counted_by_reason(caplog: pytest.LogCaptureFixture) -> None:
@@ -151,23 +134,15 @@ def test_what_is_left_out_is_counted_by_reason(caplog: pytest.LogCaptureFixture)
             sample(4, 2, targets=["Oui <|im_end|> non.", "Oui."]),
         ]
     )
-    assert report.num_samples == 4
-    assert report.num_used == 2
-    assert report.num_targets == 3
+    assert (report.num_samples, report.num_used, report.num_targets) == (4, 2, 3)
     assert report.dropped["no turn has a target reply"] == 2
     assert sum(report.dropped.values()) == 3
     assert "dropped 2: no turn has a target reply (first: sample 's-2'" in caplog.text
 
 
-@pytest.mark.parametrize("template", [CHATML, REWRITING])
-def test_the_length_policy_is_counted_and_named(
-    template: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_length_policy_is_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:
     samples = [sample(2, 1), sample(1, 4), sample(3, 4)]
-    _, report = build(
-        samples, template, layout="auto" if template == CHATML else "expanded",
-        max_length=170, max_tokens_per_row=500,
-    )  # fmt: skip
+    _, report = build(samples, max_length=170, max_tokens_per_row=500)
     assert report.num_exchanges_dropped > 0
     assert report.num_used == 3
     assert f"max_length 170: 2 samples lost {report.num_exchanges_dropped} exchanges" in caplog.text
@@ -220,14 +195,10 @@ def test_a_sample_without_a_token_to_learn_is_counted_alike_in_all_layouts(
     assert report.num_rows == len(supervised)
     assert dict(report.families) == {"language": 1}
     assert f"dropped 2: {NOTHING_TO_LEARN} (first: sample 's-1'" in caplog.text
-
-
-@pytest.mark.parametrize("layout", ["comb", "expanded"])
-def test_zero_supervised_tokens(layout: str) -> None:
     with pytest.raises(
         TrainingError, match=rf"no sample left of 1 \(dropped 1: {NOTHING_TO_LEARN}"
     ):
-        build([sample(1, 1)], supervise="context_only", layout=layout)
+        build([sample(1, 1)], template, layout=layout, supervise="context_only")
 
 
 def test_reasons_leave_out_where_and_how_many() -> None:
@@ -241,23 +212,10 @@ def test_reasons_leave_out_where_and_how_many() -> None:
     assert reason_of("bare: do this", one) == ("sample 'Movie: The a-1': bare: do this", "bare")
 
 
-def test_sampled_history_is_one_plain_sequence() -> None:
-    """The fast path: no branch, the loss on every target where it stands in the history."""
-    one = sample(1, 3)
-    rows, report = build([one], history="sampled")
-    (comb,) = combs_of(rows[0])
-    reference, _ = build([one])
-    assert not comb.branches
-    assert comb.num_supervised == combs_of(reference[0])[0].num_supervised
-    assert (report.num_rows, report.num_targets) == (1, 3)
-    text = tiny_tokenizer().decode(comb.trunk)
-    assert [text.count(f"jour {turn} de 1.<|im_end|>") for turn in (1, 2, 3)] == [1, 1, 1]
-    assert "It is quiet" not in text
-
-
 def test_sampled_history_keeps_own_replies_where_there_is_no_target() -> None:
     rows, _ = build([sample(1, 3, targets=[None, "Oui.", "Non."])], history="sampled")
     (comb,) = combs_of(rows[0])
+    assert not comb.branches
     decode = tiny_tokenizer().decode
     assert "It is quiet and long there.<|im_end|>" in decode(comb.trunk)
     labelled = decode([i for i in comb.trunk_labels if i != IGNORE])
@@ -275,12 +233,17 @@ def test_plain_dialogues_by_kl_carry_loss_on_targets_and_own_replies() -> None:
     assert report.num_kl_tokens == whole.num_supervised
     assert report.num_supervised_tokens == first.num_supervised + whole.num_supervised
     assert build([told, plain])[1].num_kl_tokens == 0
+    # One that gets an instruction later is not plain.
+    switch = Switch(2, "add", "user", "Speak French.", instruction())
+    assert build([replace(plain, switches=(switch,))], plain_loss="kl")[1].num_kl_tokens == 0
 
 
-def test_a_dialogue_that_gets_an_instruction_later_is_not_plain() -> None:
-    told = Switch(2, "add", "user", "Speak French.", instruction())
-    later = replace(sample(1, 3, is_plain=True), switches=(told,))
-    assert not later.is_plain
-    (row,), report = build([later], plain_loss="kl")
-    assert not combs_of(row)[0].by_kl
-    assert report.num_kl_tokens == 0
+def test_entries_whose_targets_are_not_learned_are_not_trained_on() -> None:
+    silent, long = switched((to("golf", 2), to("chess", 3)), 4), switched((to("golf", 2),), 2)
+    rejected = replace(silent.targets[0], reply=None, kind=None, reason="rejected")
+    too_long = replace(long.targets[1], reply="Golf. " * 400)
+    for one, targets, settings, entry in (
+        (silent, (rejected, *silent.targets[1:]), {"max_turns": 2}, "hobby.golf"),
+        (long, (long.targets[0], too_long), {"max_length": 300}, "hobby.tennis"),
+    ):
+        assert set(build([replace(one, targets=targets)], **settings)[1].entries) == {entry}

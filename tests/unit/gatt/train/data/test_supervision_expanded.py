@@ -12,20 +12,10 @@ import pytest
 from gatt.comb.comb import IGNORE, Comb
 from gatt.data.dialogue import Message
 from gatt.data.sample import GattSample
-from gatt.train.data import labels as supervision
 from gatt.train.data.labels import SUPERVISE, Supervise, build_combs
 from tests.support.models.combs import written_out
 from tests.support.models.foreign_templates import foreign_tokenizer
-from tests.support.models.tiny import CHATML, REWRITING, SPECIAL, sample, tiny_tokenizer
-
-
-def texts(tokenizer: object, row: Comb) -> tuple[str, str]:
-    """Return prompt and supervised text of a row."""
-    start = sum(label == IGNORE for label in row.trunk_labels)
-    assert all(label == IGNORE for label in row.trunk_labels[:start])
-    assert row.trunk_labels[start:] == row.trunk[start:]
-    decode = tokenizer.decode  # type: ignore[attr-defined]
-    return decode(row.trunk[:start]), decode(row.trunk[start:])
+from tests.support.models.tiny import CHATML, SPECIAL, sample, tiny_tokenizer
 
 
 def learned(rows: Iterable[Comb]) -> Counter[tuple[tuple[int, ...], int]]:
@@ -38,37 +28,12 @@ def learned(rows: Iterable[Comb]) -> Counter[tuple[tuple[int, ...], int]]:
     )
 
 
-def test_rewritten_history_is_what_the_model_will_see() -> None:
-    tokenizer = tiny_tokenizer(REWRITING)
-    built = build_combs(tokenizer, sample(7, 2), keeps_prefixes=False)
-    assert not built.dropped_targets
-    assert built.num_targets == 2
-    system = "<|im_start|>system\nAlways answer in French.<|im_end|>\n"
-    first = "<|im_start|>user\nWhat is the sea 7 like on day 1?<|im_end|>\n"
-    assert [texts(tokenizer, row) for row in written_out(built)] == [
-        (
-            system + first + "<|im_start|>assistant\nAnswer:\n",
-            "Bonjour, jour 1 de 7.<|im_end|>",
-        ),
-        (
-            # The history's own reply has lost its opening, as this template strips it.
-            system
-            + first
-            + "<|im_start|>assistant\nIt is quiet and long there.<|im_end|>\n"
-            + "<|im_start|>user\nWhat is the sea 7 like on day 2?<|im_end|>\n"
-            + "<|im_start|>assistant\nAnswer:\n",
-            "Bonjour, jour 2 de 7.<|im_end|>",
-        ),
-    ]
-
-
 @pytest.mark.parametrize("supervise", SUPERVISE)
 @pytest.mark.parametrize(
     "targets",
     [
         ["Oui.", "Non.", "Oui.", "Non."],
         ["Oui.", None, None, None],
-        [None, "Oui.", None, None],
         [None, None, "Oui.", None],
         # The last target cannot be encoded: what stands before it is in no prompt then.
         ["Oui.", None, None, "Non <|im_end|>."],
@@ -86,7 +51,7 @@ def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Super
     assert built.dropped_targets == combs.dropped_targets
 
 
-@pytest.mark.parametrize("max_length", [120, 150, 180, 220, 260])
+@pytest.mark.parametrize("max_length", [120, 180, 260])
 @pytest.mark.parametrize("supervise", SUPERVISE)
 @pytest.mark.parametrize("targets", [None, ["Oui.", None, None, None, "Oui, et " * 9, "Non."]])
 def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets) -> None:
@@ -110,22 +75,6 @@ def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets
     assert ends[0] - ends[1] == len(left) - nowhere
     assert max(part.comb.num_positions for part in combs.parts) <= max_length
     assert built.num_targets == combs.num_targets
-
-
-def test_what_cannot_fit_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 40 turns that lose their oldest exchanges one by one."""
-    tokenizer, one, calls = tiny_tokenizer(CHATML), sample(1, 40, targets=["Oui."] * 40), []
-    encode = supervision.encode_prompt
-
-    def counted(*args: Any) -> Any:
-        calls.append(args[2])
-        return encode(*args)
-
-    monkeypatch.setattr(supervision, "encode_prompt", counted)
-    built = build_combs(tokenizer, one, max_length=1000)
-    assert built.num_targets == 40
-    # One for each target, and one that is too long for each history.
-    assert len(calls) < 2 * 40
 
 
 TEMPLATE = CHATML.replace(
