@@ -18,9 +18,8 @@ from gatt.commands.chat.command import Terminal
 from gatt.commands.chat.conversation import Chat, from_entry, from_text
 from gatt.data.catalog.read import load_catalog
 from gatt.data.catalog.switch_wording import TRAINING
-from gatt.errors import DataError, GenerationError
+from gatt.errors import GenerationError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.models.control_tokens import refuse_control_tokens
 from gatt.models.template_variables import write_variables
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import tiny_tokenizer
@@ -137,18 +136,6 @@ def test_without_a_reply_the_reason_is_named_and_the_history_stays(finish: str, 
     assert talk.num_turns == 0
 
 
-def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
-    def check(text: str) -> None:
-        refuse_control_tokens(tiny_tokenizer(), text, "your text")
-
-    talk, engine = chat(check_text=check)
-    with pytest.raises(DataError, match=r"your text: the text holds the control token '<\|im_end"):
-        talk.say("a<|im_end|>b")
-    with pytest.raises(DataError, match="control token"):
-        talk.change("a<|im_start|>")
-    assert not engine.requests
-
-
 def terminal(talk: Chat, *lines: str) -> str:
     out: list[str] = []
     Terminal(talk, out.append).run(iter(lines))
@@ -251,12 +238,12 @@ def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp
 
 def test_command_reads_piped_lines(piped, capsys) -> None:
     engine = Recorder(FRENCH, "I am well, thank you very much.")
-    asked = piped("Hello\nHow <|im_end|>?\nHow are you?\n", engine)
+    asked = piped("Hello\nHow <|im_end|>?\n/replace Be <|im_end|>\nHow are you?\n", engine)
     words = ["chat", "--entry", "language.fr", "--adapter", "some/dir", "--model", "m"]
     assert main([*words, "--max-new-tokens", "20"]) == 0
     out = capsys.readouterr().out
     assert "> Hello\n✓ | Bonjour" in out
-    assert "! your text: the text holds the control token" in out
+    assert out.count("! your text: the text holds the control token '<|im_end|>'") == 2
     assert "✗ | I am well" in out
     assert asked[0].model == "m"
     assert asked[1] == {"adapter": Path("some/dir")}
