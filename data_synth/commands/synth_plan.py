@@ -7,7 +7,7 @@ from typing import Final
 
 from data_synth.config import SynthConfig
 from data_synth.plan import plan_samples
-from data_synth.run_folder import CARD_FILE, CONFIG_FILE, SAMPLES_FILE, SOURCE_FILE
+from data_synth.run_folder import SAMPLES_FILE
 from gatt.commands.run.plan import DRAWS, StagePlan, count_tokens, num_there
 
 _MOST_COUNTED: Final = 50
@@ -46,24 +46,20 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         told = count_tokens(model, texts) / len(some)
     per_sample = turns / num
     # Each prefix once where all history is read; else every turn with its own window.
-    window = per_sample
     read = dialogue
     if teacher.context_turns is not None:
-        window = min(teacher.context_turns + 1, per_sample)
-        read = dialogue * window
+        read *= min(teacher.context_turns + 1, per_sample)
     draws = min(DRAWS, teacher.attempts + teacher.hint_attempts + teacher.prefill_attempts)
     num_done = num_there(config.output_dir / SAMPLES_FILE, num)
     most = teacher.sampling.max_new_tokens
     return StagePlan(
         summary=f"{num} samples of {turns} turns in all, {turns * _TARGET_BYTES / 1e6:.2g} MB, {len(pool)} "
         f"catalogue entries, {draws:g} draws a turn; {about}",
-        files=(SAMPLES_FILE, CARD_FILE, CONFIG_FILE, SOURCE_FILE),
         done=f"{num_done} samples",
         share_done=num_done / num,
         model=model,
         read_tokens=num * read + turns * told,
         sampled_tokens=turns * draws * most,
-        longest_tokens=window * (dialogue / per_sample + told) + most,
         num_samples=num,
         target_tokens=turns * most,
     )

@@ -12,8 +12,6 @@ from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import row_keys, turns_of_row
 from gatt.commands.run.plan import StagePlan, count_tokens, num_there
 
-FILES = ("results.json", "samples.jsonl", ROLLOUTS_FILE, "report.html", "curve.png", "eval.yaml")
-
 
 def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
     """Return which cases are asked, and how many replies are there.
@@ -28,7 +26,7 @@ def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         config.only_trained and not has_adapters
     )
     if not config.cases and is_open:
-        return StagePlan(summary="cases that are not here yet", files=FILES, model=model)
+        return StagePlan(summary="cases that are not here yet", model=model)
     inputs = load_inputs(config, config.instructions.load())
     tokens = {}
     for case in inputs.cases:
@@ -51,11 +49,9 @@ def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
     return StagePlan(
         summary=f"{len(inputs.cases)} cases, arms {', '.join(config.arms)}, histories "
         f"{', '.join(config.histories)}: {replies} replies and {probes} probes",
-        files=FILES,
         done=f"{num_done} of {len(keys)} rows of replies",
         share_done=num_done / max(len(keys), 1),
         model=model,
         read_tokens=sum(tokens[case.id] for _, _, case in asked),
         sampled_tokens=(replies + probes) * most,
-        longest_tokens=max(tokens.values(), default=0) + most,
     )

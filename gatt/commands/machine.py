@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from gatt.commands.run.plan import LORA_BYTES
 from gatt.runs.provenance import provenance
 
 GB: Final = 1e9
@@ -88,7 +87,7 @@ RATES: Final = (
 )
 """Up to how many weights, which learning rate, and what it rests on."""
 _UNKNOWN: Final = 8e9
-_LORA_BYTES: Final = 0.01 * LORA_BYTES
+_LORA_BYTES: Final = 0.01 * 16
 """Of a weight of the model: about one weight of the adapter in a hundred, with gradient and Adam's means."""
 
 

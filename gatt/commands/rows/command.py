@@ -18,7 +18,7 @@ HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note
 TAKES_OVERRIDES = True
 _FIRST = ("model", "placement", "history", "max_length", "seed")
 """The keys that shape the rows."""
-Format = Literal["trl", "axolotl", "llamafactory", "text"]
+Format = Literal["trl", "axolotl", "llamafactory"]
 """Whose rows are written."""
 
 _ABOUT = """Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note

@@ -1,8 +1,8 @@
-"""The targets of samples as rows of other trainers: TRL, axolotl, LLaMA-Factory, and plain text."""
+"""The targets of samples as rows of other trainers: TRL, axolotl and LLaMA-Factory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
 from gatt.data.views import prompt_of_turn
 from gatt.errors import DataError, TemplateError
-from gatt.models.chat_template import Tokenizer, encode, encode_text, name_of, render, template_of
+from gatt.models.chat_template import Tokenizer, encode, name_of, template_of
 from gatt.models.control_tokens import control_ids
 from gatt.models.encoded_view import encode_prompt, encode_reply
 from gatt.models.template_facts import learnable_facts, usable_placement
@@ -40,11 +40,6 @@ class Target:
     prompt_ids: tuple[int, ...]
     ids: tuple[int, ...]
     """Of the reply, with what closes its turn: the tokens that carry loss."""
-
-    @property
-    def where(self) -> str:
-        """Begins a message about it."""
-        return f"sample {self.sample.id!r}, turn {self.turn}"
 
 
 def targets_of(
@@ -92,7 +87,6 @@ def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
             yield Target(drawn.sample, turn, messages, reply, prompt, branch.input_ids)
 
 
-Row = dict[str, Any]
 _REPLY = "b"
 _VIEW = Dialogue("rows", (Message("user", "a"), Message("assistant", _REPLY)))
 
@@ -153,10 +147,8 @@ class RowMaker:
     """Makes the rows of one format."""
 
     format: Format
-    tokenizer: Tokenizer
-    """With the model's own template."""
     trained: Tokenizer
-    """The same with `template`."""
+    """The model's own with `template`."""
     frame: ReplyFrame
 
     @classmethod
@@ -173,7 +165,7 @@ class RowMaker:
         # axolotl learns an EOS token behind a reply, but no line break.
         if form == "trl" or (form == "axolotl" and str(tokenizer.eos_token) in frame.behind):
             trained.chat_template = training_template(tokenizer, frame)
-        return cls(form, tokenizer, trained, frame)
+        return cls(form, trained, frame)
 
     @property
     def template(self) -> str:
@@ -184,74 +176,44 @@ class RowMaker:
         """Return the targets that the format can say; the others are counted."""
         found = []
         for target in targets:
-            if told := _PROBLEMS[self.format](self, target):
-                dropped.add(*reason_of(f"{target.where}: {told}", target.sample))
+            if told := self._problem(target):
+                where = f"sample {target.sample.id!r}, turn {target.turn}"
+                dropped.add(*reason_of(f"{where}: {told}", target.sample))
             else:
                 found.append(target)
         return found
 
-    def row(self, target: Target) -> Row:
+    def row(self, target: Target) -> dict[str, Any]:
         """Return the row of a usable target."""
-        return _ROWS[self.format](self, target)
+        prompt = [message.as_dict() for message in target.messages]
+        said = {"role": "assistant", "content": target.reply}
+        if self.format == "trl":
+            return {"prompt": prompt, "completion": [said]}
+        if self.format == "axolotl":
+            # The message to learn has `train: true`.
+            flagged = [{**message, "train": False} for message in prompt]
+            return {"messages": [*flagged, {**said, "train": True}]}
+        system = prompt.pop(0)["content"] if prompt[0]["role"] == "system" else ""
+        names = {"user": "human", "assistant": "gpt"}
+        body = [{"from": names[m["role"]], "value": m["content"]} for m in (*prompt, said)]
+        return {"conversations": body, "system": system}
 
-
-def _joint_problem(maker: RowMaker, target: Target) -> str:
-    """Return why a trainer that renders prompt and reply would see other tokens; empty where it does not."""
-    messages = (*target.messages, Message("assistant", target.reply))
-    prompt = encode(maker.trained, target.messages, add_generation_prompt=True)
-    joint = encode(maker.trained, messages, add_generation_prompt=False)
-    row = target.prompt_ids + target.ids
-    if maker.format == "axolotl":
-        # What the template writes behind the reply carries no loss there.
-        joint = joint[: len(row)]
-    if prompt != target.prompt_ids or joint != row:
-        return "the chat template renders prompt and reply together otherwise than apart"
-    return ""
-
-
-def _later_system(_: RowMaker, target: Target) -> str:
-    if any(message.role == "system" for message in target.messages[1:]):
-        return "a later system message, which LLaMA-Factory's rows have no place for"
-    return ""
-
-
-def _text_problem(maker: RowMaker, target: Target) -> str:
-    row = _text_row(maker, target)
-    ids = encode_text(maker.tokenizer, row["prompt"] + row["completion"])
-    if ids != target.prompt_ids + target.ids:
-        return "the text of prompt and target together gives other tokens"
-    return ""
-
-
-def _trl_row(_: RowMaker, target: Target) -> Row:
-    prompt = [message.as_dict() for message in target.messages]
-    return {"prompt": prompt, "completion": [_said(target).as_dict()]}
-
-
-def _flagged_row(_: RowMaker, target: Target) -> Row:
-    """Return the messages of a target, the one to learn with `train: true`."""
-    messages = [{**message.as_dict(), "train": False} for message in target.messages]
-    return {"messages": [*messages, {**_said(target).as_dict(), "train": True}]}
-
-
-def _sharegpt_row(_: RowMaker, target: Target) -> Row:
-    system = target.messages[0].content if target.messages[0].role == "system" else ""
-    body = (*target.messages[bool(system) :], _said(target))
-    names = {"user": "human", "assistant": "gpt"}
-    return {
-        "conversations": [{"from": names[m.role], "value": m.content} for m in body],
-        "system": system,
-    }
-
-
-def _text_row(maker: RowMaker, target: Target) -> Row:
-    completion = maker.tokenizer.decode(list(target.ids), clean_up_tokenization_spaces=False)
-    prompt = render(maker.tokenizer, target.messages, add_generation_prompt=True)
-    return {"prompt": prompt, "completion": completion}
-
-
-def _said(target: Target) -> Message:
-    return Message("assistant", target.reply)
+    def _problem(self, target: Target) -> str:
+        """Return why the trainer would see other tokens; empty where it does not."""
+        if self.format == "llamafactory":
+            if any(message.role == "system" for message in target.messages[1:]):
+                return "a later system message, which LLaMA-Factory's rows have no place for"
+            return ""
+        messages = (*target.messages, Message("assistant", target.reply))
+        prompt = encode(self.trained, target.messages, add_generation_prompt=True)
+        joint = encode(self.trained, messages, add_generation_prompt=False)
+        row = target.prompt_ids + target.ids
+        if self.format == "axolotl":
+            # What the template writes behind the reply carries no loss there.
+            joint = joint[: len(row)]
+        if prompt != target.prompt_ids or joint != row:
+            return "the chat template renders prompt and reply together otherwise than apart"
+        return ""
 
 
 def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
@@ -270,19 +232,5 @@ def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:
     if rest:
         raise TemplateError(
             f"{name_of(tokenizer)}: the chat template writes {rest!r} with a reply, which a target has and "
-            "axolotl does not learn: use --format trl or text"
+            "axolotl does not learn: use --format trl"
         )
-
-
-_ROWS: Mapping[Format, Callable[[RowMaker, Target], Row]] = {
-    "trl": _trl_row,
-    "axolotl": _flagged_row,
-    "llamafactory": _sharegpt_row,
-    "text": _text_row,
-}
-_PROBLEMS: Mapping[Format, Callable[[RowMaker, Target], str]] = {
-    "trl": _joint_problem,
-    "axolotl": _joint_problem,
-    "llamafactory": _later_system,
-    "text": _text_problem,
-}

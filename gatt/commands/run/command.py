@@ -24,7 +24,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     run = load_run(args.file, args.overrides)
     if args.plan:
         return show_plan([(stage.name, stage.config, stage.module.PLAN) for stage in run.stages])
-    execute_run(run, print_line)
+    execute_run(run)
     return 0
 
 
@@ -139,16 +139,12 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     return Run(output_dir, tuple(stages))
 
 
-def execute_run(run: Run, say: Callable[[str], object]) -> None:
+def execute_run(run: Run) -> None:
     """Check all stages, then run them in order; what is done already is skipped by its stage.
 
     The resolved file is written as `run.yaml` in the output folder: at once
     where there is none, over an older one only when every stage has accepted
     the folder as its own.
-
-    Args:
-        run: what to do.
-        say: takes one line for the reader.
 
     Raises:
         GattError: whatever a stage raises; the stages before it stay.
@@ -164,13 +160,15 @@ def execute_run(run: Run, say: Callable[[str], object]) -> None:
     began = time.monotonic()
     for number, stage in enumerate(run.stages, start=1):
         place = getattr(stage.config, "output_dir", run.output_dir)
-        say(f"[{number}/{len(run.stages)}] {stage.name} -> {place}")
+        print_line(f"[{number}/{len(run.stages)}] {stage.name} -> {place}")
         started = time.monotonic()
         summary = stage.module.execute(stage.config)
-        say(f"      {summary} [{time.monotonic() - started:.0f} s]")
+        print_line(f"      {summary} [{time.monotonic() - started:.0f} s]")
         _free_memory()
     atomic_write_text(path, text)
-    say(f"all {len(run.stages)} stages done in {time.monotonic() - began:.0f} s: {run.output_dir}")
+    print_line(
+        f"all {len(run.stages)} stages done in {time.monotonic() - began:.0f} s: {run.output_dir}"
+    )
 
 
 def _resolve(value: Any, folders: Mapping[str, str], problems: list[str]) -> Any:

@@ -16,11 +16,10 @@ from gatt.runs.input_file import count_lines, read_json
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
 from gatt.train.data.samples import read_all_samples
-from gatt.train.run_folder import ADAPTER, FILE
+from gatt.train.run_folder import FILE
 
 _MOST_COUNTED: Final = 100
 """Samples of which rows are made; the others are taken to be like them."""
-_FILES: Final = (ADAPTER, FILE, "config.yaml", "checkpoint-*", "rows", "logs")
 
 
 def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
@@ -31,11 +30,10 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
     """
     synth = earlier.get("synth")
     if synth is not None and synth.share_done < 1:
-        num, scored = float(synth.num_samples), synth.target_tokens
-        tokens, longest = synth.read_tokens + scored, synth.longest_tokens + scored / num
+        num, tokens = float(synth.num_samples), synth.read_tokens + synth.target_tokens
         what = f"{num:.0f} samples to come, at most"
     else:
-        num, tokens, scored, longest, what = _of_samples(config)
+        num, tokens, what = _of_samples(config)
     a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
     steps = math.ceil(num / a_step) * config.num_train_epochs
     steps = config.max_steps if config.max_steps > 0 else math.ceil(steps)
@@ -43,18 +41,15 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
     done = _step_done(config)
     return StagePlan(
         summary=f"{what}, {steps} steps of {a_step} rows",
-        files=_FILES,
         done=f"{min(done, steps)} steps",
         share_done=min(done / steps, 1.0),
         model=config.model,
         trained_tokens=tokens * passes,
-        scored_tokens=scored * passes,
-        longest_tokens=min(longest, config.max_tokens_per_row),
     )
 
 
-def _of_samples(config: TrainConfig) -> tuple[float, float, float, float, str]:
-    """Return numbers of rows, tokens, tokens with loss, tokens of the longest row, and a line on them."""
+def _of_samples(config: TrainConfig) -> tuple[float, float, str]:
+    """Return numbers of rows and tokens, and a line on them."""
     samples = list(islice(read_all_samples(config.samples), _MOST_COUNTED))
     tokenizer = load_tokenizer(config.model)
     set_template_variables(tokenizer, config.chat_template_kwargs)
@@ -66,9 +61,7 @@ def _of_samples(config: TrainConfig) -> tuple[float, float, float, float, str]:
     times = sum(map(count_lines, config.samples)) / len(samples)
     rows, targets = report.num_rows * times, report.num_targets * times
     what = f"{len(samples) * times:.0f} samples, {rows:.0f} rows ({report.layout}), {targets:.0f} targets"
-    tokens, scored = report.num_tokens * times, report.num_supervised_tokens * times
-    longest = max(report.num_tokens / report.num_rows, report.num_positions)
-    return rows, tokens, scored, longest, what
+    return rows, report.num_tokens * times, what
 
 
 def _step_done(config: TrainConfig) -> float:

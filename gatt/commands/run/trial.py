@@ -13,10 +13,9 @@ import torch
 from peft import LoraConfig, get_peft_model
 
 from gatt.commands.machine import GB, Machine, num_weights
-from gatt.commands.run.plan import ModelShape
 from gatt.config.load import config_dict
 from gatt.errors import ModelError
-from gatt.models.load import load_config, load_model, resolve
+from gatt.models.load import load_model, resolve
 from gatt.models.packaged import PACKAGED
 from gatt.train.config import LoraSettings
 
@@ -29,12 +28,8 @@ _STEPS: Final = 4
 class Trial:
     """What was measured with a model; rates are tokens a second."""
 
-    shape: ModelShape
-    weight_bytes: int
-    train_bytes: float
-    """Of each token of a row, kept for the backward pass."""
-    cache_bytes: float
-    """Of the keys and values of each token."""
+    num_weights: int
+    """Of the model with its adapter."""
     load_seconds: float
     read_rate: float
     sample_rate: float
@@ -67,65 +62,32 @@ def try_model(name: str) -> Trial:
     with warnings.catch_warnings():
         # Renamed attributes that one library still reads of another are no news to a user.
         warnings.filterwarnings("ignore", category=FutureWarning)
-        model = load_model(name, device=machine.device).model
+        base = load_model(name, device=machine.device).model
         load_seconds = time.monotonic() - began
-        model = _adapted(model)
-        config = model.config.get_text_config()
-        ids = torch.arange(_TOKENS, device=machine.device).remainder(config.vocab_size)[None]
+        lora = LoraConfig(task_type="CAUSAL_LM", **config_dict(LoraSettings()))
+        model: Any = get_peft_model(base, lora)
+        size = model.config.get_text_config().vocab_size
+        ids = torch.arange(_TOKENS, device=machine.device).remainder(size)[None]
         with torch.no_grad():
             read_seconds = _time(lambda: model(input_ids=ids, logits_to_keep=1))
             rows = ids[:, : _TOKENS // _ROWS].expand(_ROWS, -1)
             cache = model(input_ids=rows, use_cache=True, logits_to_keep=1).past_key_values
             step = rows[:, :1]
             sample_seconds = _time(lambda: model(input_ids=step, past_key_values=cache), _STEPS)
-        kept: dict[int, int] = {}
-        weights = {p.untyped_storage().data_ptr() for p in model.parameters()}
-
-        def keep(saved: torch.Tensor) -> torch.Tensor:
-            storage = saved.untyped_storage()
-            if storage.data_ptr() not in weights:
-                kept[storage.data_ptr()] = storage.nbytes()
-            return saved
 
         def train() -> None:
-            kept.clear()
-            with torch.autograd.graph.saved_tensors_hooks(keep, lambda saved: saved):
-                logits = model(input_ids=ids, logits_to_keep=_TOKENS // 4).logits
-                loss = logits.float().logsumexp(-1).sum()
-            loss.backward()
+            logits = model(input_ids=ids, logits_to_keep=_TOKENS // 4).logits
+            logits.float().logsumexp(-1).sum().backward()
 
         train_seconds = _time(train)
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    bytes_each = next(model.parameters()).element_size()
     return Trial(
-        shape=ModelShape.of(model),
-        weight_bytes=sum(p.numel() * p.element_size() for p in model.parameters()),
-        train_bytes=sum(kept.values()) / _TOKENS,
-        cache_bytes=2 * heads * head * config.num_hidden_layers * bytes_each,
+        num_weights=sum(p.numel() for p in model.parameters()),
         load_seconds=load_seconds,
         read_rate=_TOKENS / read_seconds,
         sample_rate=_ROWS / sample_seconds,
         train_rate=_TOKENS / train_seconds,
         seconds=time.monotonic() - began,
     )
-
-
-def shape_of(name: str) -> ModelShape:
-    """Return the sizes of a model with an adapter of the default rank; nothing is allocated.
-
-    Raises:
-        ModelError: its configuration is not on this machine.
-    """
-    from transformers import AutoModelForCausalLM
-
-    _refuse_absent(name)
-    with torch.device("meta"):
-        return ModelShape.of(_adapted(AutoModelForCausalLM.from_config(load_config(name))))
-
-
-def _adapted(model: Any) -> Any:
-    return get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", **config_dict(LoraSettings())))
 
 
 def _refuse_absent(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ _FIRST = (
 
 _ABOUT = """Print what training makes of one sample: its rows (trunk, branches, or plain rows), which tokens
 carry loss, and what was left out and why. With --config these are the settings of that training run;
-without it, training's defaults. A key set after it overrides either."""
+without it, training's defaults. A key set after it overrides either. What carries loss stands in «…»."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,9 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--row", type=int, metavar="N", help="which sample, from 1 (default: 1)")
     which.add_argument("--id", metavar="ID", help="the sample with this id")
-    parser.add_argument(
-        "--plain", action="store_true", help="no colours; what carries loss stands in «…»"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,10 +50,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         GattError: no such sample, settings that do not fit, or a template that cannot be used.
     """
-    from rich.console import Console
-
     from gatt.comb.model_support import why_not_packable
-    from gatt.commands.show.view import print_sample, view_sample
+    from gatt.commands.show.view import as_lines, view_sample
     from gatt.data.sample import read_samples
     from gatt.models.load import load_config, load_tokenizer
     from gatt.models.template_variables import set_template_variables
@@ -73,8 +69,7 @@ def run(args: argparse.Namespace) -> int:
         return why_not_packable(found, config.attn_implementation, config.max_length)
 
     shown = view_sample(tokenizer, sample, config, why_not_packable=why)
-    console = Console(highlight=False, color_system=None if args.plain else "auto", soft_wrap=True)
-    print_sample(console, shown, is_plain=args.plain)
+    sys.stdout.write("".join(f"{line}\n" for line in as_lines(shown)))
     return 0
 
 

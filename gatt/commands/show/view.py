@@ -1,4 +1,4 @@
-"""A sample as training sees it, in the terminal, in colours or plain.
+"""A sample as training sees it, as text.
 
 The rows come from `gatt.train.data.rows.rows_of`, which training calls too, and the
 draws and fallbacks from the same functions as there, so what is shown cannot be
@@ -8,20 +8,15 @@ other than what trains.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from gatt.comb.comb import IGNORE, Comb, expand
 from gatt.data.sample import GattSample
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
-from gatt.models.control_tokens import control_ids
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import BuiltSample, draw_sample, encode_sample
@@ -29,20 +24,12 @@ from gatt.train.data.rows import choose_layout, rows_of
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Neighbouring tokens that carry loss, or none, as text."""
-
-    text: str
-    has_loss: bool
-    is_control: bool
-
-
-@dataclass(frozen=True)
 class Part:
     """A trunk, a branch, or a plain row."""
 
     title: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[tuple[str, bool], ...]
+    """Texts of neighbouring tokens, and whether they carry loss."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +41,8 @@ class ShownSample:
     """One line on how it is trained on, with what was drawn for it."""
     left_out: tuple[str, ...]
     """Why the sample, or each of these targets, is not trained on."""
-    combs: tuple[Comb, ...] = ()
-    """Its rows; none where training leaves the sample out."""
     parts: tuple[Part, ...] = ()
-    """Of all rows, in order."""
+    """Of all its rows, in order; none where training leaves the sample out."""
     trained: frozenset[int] = frozenset()
     """Turns whose target carries loss."""
     counts: str = "no row: training leaves this sample out"
@@ -113,9 +98,10 @@ def view_sample(
         for part in _parts_of_row(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
     ]
     trained = () if one.supervise == "context_only" else built.targets
-    combs = tuple(comb for comb, _ in rows)
-    counts = f"{_counts(combs)}; exchanges dropped: {built.num_exchanges_dropped}"
-    return ShownSample(sample, settings, left_out, combs, tuple(parts), frozenset(trained), counts)
+    counts = (
+        f"{_counts([comb for comb, _ in rows])}; exchanges dropped: {built.num_exchanges_dropped}"
+    )
+    return ShownSample(sample, settings, left_out, tuple(parts), frozenset(trained), counts)
 
 
 def _parts_of_row(
@@ -137,14 +123,12 @@ def _parts_of_row(
 
 def _pieces(
     tokenizer: Tokenizer, ids: tuple[int, ...], labels: tuple[int, ...]
-) -> tuple[Piece, ...]:
-    def kind(index: int) -> tuple[bool, bool]:
-        return labels[index] != IGNORE, ids[index] in control_ids(tokenizer)
-
+) -> tuple[tuple[str, bool], ...]:
     # Whole groups are decoded, since a character may be spread over several tokens.
+    groups = groupby(zip(ids, labels, strict=True), key=lambda pair: pair[1] != IGNORE)
     return tuple(
-        Piece(tokenizer.decode([ids[i] for i in group], clean_up_tokenization_spaces=False), *what)
-        for what, group in groupby(range(len(ids)), key=kind)
+        (tokenizer.decode([i for i, _ in group], clean_up_tokenization_spaces=False), has_loss)
+        for has_loss, group in groups
     )
 
 
@@ -167,53 +151,27 @@ def ranges(turns: Sequence[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
 
 
-LOSS_STYLE = "bold green"
-
-
-def print_sample(console: Console, shown: ShownSample, *, is_plain: bool = False) -> None:
-    """Print a sample: settings, rows, counts, and what became of each turn."""
+def as_lines(shown: ShownSample) -> Iterator[str]:
+    """Yield a sample as text: settings, rows, counts, and what became of each turn."""
     sample = shown.sample
     instruction = sample.instruction.text if sample.instruction else "none (plain dialogue)"
-    console.print(Text.assemble(("sample ", "bold"), f"{sample.id}  dialogue {sample.dialogue.id}"))
-    console.print(Text.assemble(("instruction ", "bold"), f"({sample.family}) {instruction}"))
+    yield f"sample {sample.id}  dialogue {sample.dialogue.id}"
+    yield f"instruction ({sample.family}) {instruction}"
     for switch in sample.switches or ():
-        told = f"({switch.kind}, by the {switch.place}) {switch.text}"
-        console.print(Text.assemble((f"from turn {switch.turn} ", "bold"), told))
-    console.print(Text.assemble(("training ", "bold"), shown.settings))
-    loss = "«carries loss»" if is_plain else "carries loss"
-    legend = (("<control token>", "dim"), " · ⏎ newline · ", (loss, LOSS_STYLE))
-    console.print(Text.assemble("legend: ", *legend))
+        yield f"from turn {switch.turn} ({switch.kind}, by the {switch.place}) {switch.text}"
+    yield f"training {shown.settings}"
+    yield "legend: ⏎ newline · «carries loss»"
     for part in shown.parts:
-        console.print(Text(f"\n{part.title}", "bold"))
-        console.print(_text(part.pieces, is_plain))
-    console.print(Text(f"\n{shown.counts}"))
+        marked = (f"«{text}»" if has_loss else text for text, has_loss in part.pieces)
+        yield f"\n{part.title}\n{''.join(marked).replace(chr(10), '⏎' + chr(10))}"
+    yield f"\n{shown.counts}"
     for reason in shown.left_out:
-        console.print(Text(f"left out: {reason}", "red"))
-    console.print(_turn_table(shown))
-
-
-def _text(pieces: Iterable[Piece], is_plain: bool) -> Text:
-    text = Text()
-    for piece in pieces:
-        words = piece.text.replace("\n", "⏎\n")
-        if piece.has_loss:
-            text.append(f"«{words}»" if is_plain else words, LOSS_STYLE)
-        else:
-            text.append(words, "dim" if piece.is_control else "")
-    return text
-
-
-def _turn_table(shown: ShownSample) -> Table:
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for title in ("turn", "target", "loss", "attempts", "verdicts"):
-        table.add_column(title, overflow="fold")
-    for target in shown.sample.targets:
+        yield f"left out: {reason}"
+    for target in sample.targets:
         what = target.kind or "given" if target.reply is not None else f"none: {target.reason}"
-        has_loss = "yes" if target.turn in shown.trained else "no"
-        verdicts = "; ".join(map(_verdict, target.verdicts))
-        cells = (str(target.turn), what, has_loss, str(target.attempts), verdicts)
-        table.add_row(*map(Text, cells))
-    return table
+        loss = "has loss" if target.turn in shown.trained else "no loss"
+        verdicts = "".join(f"; {_verdict(verdict)}" for verdict in target.verdicts)
+        yield f"turn {target.turn}: {what}, {loss}, attempts: {target.attempts}{verdicts}"
 
 
 def _verdict(verdict: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -19,8 +18,6 @@ from gatt.cli import CommandParser, main, split_overrides
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.config.load import keys_of
 from gatt.errors import DataError, ToldByMainError
-from gatt.runs.environment import prepare_environment
-from gatt.train.__main__ import main as train_main
 from tests.support.runs.fake_commands import Commands, Run, command_modules, stderr_line
 
 
@@ -82,9 +79,7 @@ def test_help_lists_every_command_in_the_order_of_the_work_even_one_that_cannot_
     assert "\n  show    What show does\n" in text
     assert "\n  broken  (command 'broken' cannot be loaded" in text
     assert main([]) == 2
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"gatt {importlib.metadata.version('ghost-attention')}\n"
 
@@ -94,9 +89,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["shwo"], ("'shwo'", "'show'?")),
         (["zzz"], ("'zzz'", "known: show")),
-        (["--verzion"], ("'--verzion'", "'--version'?")),
         (["show", "--rwo=1"], ("'--rwo=1'", "'--row'?")),
-        (["show", "--ro", "1"], ("'--ro'", "'--row'?")),
         (["show", "zzz"], ("'zzz'", "`gatt show --help`")),
         (["show", "a.b=1"], ("'a.b=1'", "`gatt show --help`")),
         (["show", "--row", "x"], ("--row", "'x'", "`gatt show --help`")),
@@ -116,16 +109,11 @@ def test_mistakes_in_the_words_are_one_line(
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--train.learning_rate", "1e-3", "x.jsonl"], 1e-3),
-        (["x.jsonl", "--train.learning_rate=1e-3"], 1e-3),
-        (["x.jsonl", "train.learning_rate=1e-3"], 1e-3),
-        (["x.jsonl"], 1e-4),
-    ],
+    "words",
+    [["--train.learning-rate", "1e-3", "x.jsonl"], ["x.jsonl", "train.learning_rate=1e-3"]],
 )
 def test_overrides_reach_the_configuration_and_spare_the_positional(
-    commands: Commands, tmp_path: Path, words: list[str], expected: float
+    commands: Commands, tmp_path: Path, words: list[str]
 ) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("model: m\n", encoding="utf-8")
@@ -137,25 +125,7 @@ def test_overrides_reach_the_configuration_and_spare_the_positional(
 
     commands.add("train", run, with_config, takes_overrides=True)
     assert main(["train", "--config", str(path), *words]) == 0
-    assert seen == [
-        ("x.jsonl", Config(model="m", train=Inner(learning_rate=expected))),
-    ]
-
-
-def test_a_wrong_override_and_a_stray_word_are_one_line(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(args: argparse.Namespace) -> int:
-        config_from_args(Config, args)
-        return 0
-
-    commands.add("train", run, with_config, takes_overrides=True)
-    assert main(["train", "--model=m", "--train.learing_rate=1"]) == 2
-    assert stderr_line(capsys) == (
-        "gatt: command line: unknown key 'train.learing_rate', did you mean 'train.learning_rate'?"
-    )
-    assert main(["train", "a.jsonl", "stray"]) == 2
-    assert stderr_line(capsys) == "gatt: unknown argument 'stray' (see `gatt train --help`)"
+    assert seen == [("x.jsonl", Config(model="m", train=Inner(learning_rate=1e-3)))]
 
 
 def test_options_of_sub_parsers_are_no_overrides() -> None:
@@ -169,22 +139,15 @@ def test_options_of_sub_parsers_are_no_overrides() -> None:
     )
 
 
-def test_options_and_keys_may_be_spelled_with_either_mark(commands: Commands) -> None:
-    seen: list[tuple[str, str, float]] = []
-
-    def run(args: argparse.Namespace) -> int:
-        config = config_from_args(Config, args)
-        seen.append((args.max_turns, config.model, config.train.learning_rate))
-        return 0
-
-    def arguments(parser: argparse.ArgumentParser) -> None:
-        add_config_arguments(parser, Config)
-        parser.add_argument("--max-turns")
-
-    commands.add("train", run, arguments, takes_overrides=True)
-    assert main(["train", "--max_turns=3", "--model=a-b", "--train.learning-rate=1"]) == 0
-    assert main(["train", "--max-turns", "3", "--model=a-b", "--train.learning_rate", "1"]) == 0
-    assert seen == [("3", "a-b", 1.0)] * 2
+def test_options_may_be_spelled_with_either_mark(commands: Commands) -> None:
+    seen: list[str] = []
+    commands.add(
+        "train",
+        lambda args: seen.append(args.max_turns) or 0,
+        lambda parser: parser.add_argument("--max-turns"),
+    )
+    assert main(["train", "--max_turns=3"]) == main(["train", "--max-turns", "3"]) == 0
+    assert seen == ["3", "3"]
 
 
 def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(
@@ -221,45 +184,31 @@ def test_every_command_explains_itself_and_has_at_most_ten_keys_that_matter_firs
             assert len(module.FIRST) <= 10
 
 
-def test_training_under_accelerate_is_the_same_command_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert train_main(["--output-dir=o", "--lerning_rate=1"]) == 2
-    line = stderr_line(capsys)
-    assert "'lerning_rate', did you mean 'learning_rate'?" in line
-    assert "'output" not in line
-
-
 @pytest.mark.parametrize(
     ("error", "status", "facts"),
     [
         (DataError("x.jsonl line 3:\n  broken"), 2, "gatt: x.jsonl line 3: broken"),
         (DataError("a \x1b[2J\u202eb\ud800"), 2, "gatt: a \\x1b[2J\\u202eb\\ud800"),
-        (
-            IsADirectoryError(errno.EISDIR, "Is a folder", "calls.json"),
-            2,
-            "gatt: calls.json: Is a folder",
-        ),
         (KeyboardInterrupt(), 130, "gatt: interrupted"),
-        (
-            OSError(errno.ENOSPC, "No space left", "runs/a.bin"),
-            2,
-            "gatt: runs/a.bin: no space left",
-        ),
+        (OSError(errno.ENOSPC, "Full", "runs/a.bin"), 2, "gatt: runs/a.bin: no space left"),
         (PermissionError(errno.EACCES, "Denied", "closed/a"), 2, "gatt: closed/a: Denied"),
-        (OSError(errno.ENOSPC, "No space left"), 2, "gatt: the output folder: no space left"),
+        (OSError(errno.ENOSPC, "Full"), 2, "gatt: the output folder: no space left"),
     ],
 )
 def test_errors_of_a_run_are_one_line_with_their_status(
-    commands: Commands,
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException,
-    status: int,
-    facts: str,
-) -> None:
+    commands: Commands, capsys: pytest.CaptureFixture[str], error: BaseException, status: int, facts: str
+) -> None:  # fmt: skip
     commands.add("show", raising(error))
     assert main(["show"]) == status
     assert stderr_line(capsys).startswith(facts)
+
+
+def test_what_the_main_process_reports_is_not_said_again(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands.add("run", raising(ToldByMainError("out: is in use")))
+    assert main(["run"]) == 2
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("error", [ValueError("bug"), OSError(errno.EIO, "I/O")])
@@ -269,15 +218,15 @@ def test_bugs_propagate(commands: Commands, error: Exception) -> None:
         main(["show"])
 
 
-@pytest.mark.parametrize("words", [["--debug", "show"], ["show", "--debug"]])
 def test_debug_shows_the_traceback_too(
-    commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str]
+    commands: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands.add("show", raising(DataError("wrong")))
-    assert main(words) == 2
-    text = capsys.readouterr().err
-    assert "Traceback" in text
-    assert text.endswith("gatt: wrong\n")
+    for words in (["--debug", "show"], ["show", "--debug"]):
+        assert main(words) == 2
+        text = capsys.readouterr().err
+        assert "Traceback" in text
+        assert text.endswith("gatt: wrong\n")
 
 
 def test_the_environment_is_set_before_a_command_and_only_where_unset(
@@ -285,19 +234,11 @@ def test_the_environment_is_set_before_a_command_and_only_where_unset(
 ) -> None:
     monkeypatch.delenv("HF_HUB_DISABLE_TELEMETRY", raising=False)
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
-    seen = SimpleNamespace()
-
-    def run(args: argparse.Namespace) -> int:
-        seen.telemetry = os.environ["HF_HUB_DISABLE_TELEMETRY"]
-        seen.parallel = os.environ["TOKENIZERS_PARALLELISM"]
-        return 0
-
-    commands.add("show", run)
+    seen: list[str | None] = []
+    names = ("HF_HUB_DISABLE_TELEMETRY", "TOKENIZERS_PARALLELISM")
+    commands.add("show", lambda _: seen.extend(map(os.environ.get, names)) or 0)
     assert main(["show"]) == 0
-    assert seen == SimpleNamespace(telemetry="1", parallel="true")
-    monkeypatch.delenv("TOKENIZERS_PARALLELISM")
-    prepare_environment()
-    assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
+    assert seen == ["1", "true"]
 
 
 def test_the_real_help_loads_no_model_library() -> None:
@@ -309,14 +250,3 @@ def test_the_real_help_loads_no_model_library() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "commands:" in done.stdout
-
-
-def test_what_the_main_process_reports_is_not_said_again(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(args: argparse.Namespace) -> int:
-        raise ToldByMainError("out: is in use")
-
-    commands.add("run", run)
-    assert main(["run"]) == 2
-    assert capsys.readouterr() == ("", "")

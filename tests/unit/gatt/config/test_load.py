@@ -13,18 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eval.config import EvalConfig
-from gatt.config.arguments import key_table
 from gatt.config.load import load_config, save_config, to_yaml
 from gatt.errors import ConfigError
 from gatt.runs.provenance import fingerprint
-from gatt.train.config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
 class Optimiser:
     learning_rate: float = 1e-4
-    """Peak learning rate,
-    above 0."""
     num_steps: int = 10
     warmup: int | Literal["auto"] = "auto"
     layout: Literal["comb", "expanded"] = "comb"
@@ -43,17 +39,14 @@ class Optimiser:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Base:
     name: str = "x"
-    """Inherited documentation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Base):
     model: str
-    """What to train."""
     train: Optimiser = field(default_factory=lambda: Optimiser(num_steps=7))
     second: Optimiser | None = None
     folder: Path = Path("runs")
-    """Where it goes."""
     adapter: str | None = None
     languages: tuple[str, ...] = ()
     pair: tuple[int, float] = (1, 2.0)
@@ -122,7 +115,6 @@ def test_a_file_gives_typed_values_and_overrides_win(tmp_path: Path) -> None:
     [
         ("train.learning_rate=1e-4", "learning_rate", 1e-4),
         ("train.learning_rate=2", "learning_rate", 2.0),
-        ("train.learning_rate=.5", "learning_rate", 0.5),
         ("train.num_steps=1_000", "num_steps", 1000),
         ("train.num_steps=010", "num_steps", 10),
         ("train.warmup=auto", "warmup", "auto"),
@@ -155,12 +147,10 @@ def test_texts_of_overrides_are_taken_as_they_stand() -> None:
         ("samples=a-b.jsonl, {run}/c.jsonl", {"samples": ("a-b.jsonl", "{run}/c.jsonl")}),
         ("samples=[]", {"samples": ()}),
         ("turns=1,20", {"turns": (1, 20)}),
-        ("turns=20", {"turns": (20,)}),
         ("turns=null", {"turns": None}),
         ("names=no", {"names": ("no",)}),
         ("text=a,b", {"text": "a,b"}),
         ("--is-on", {"is_on": True}),
-        ("--is_on=false", {"is_on": False}),
         ("--deep.is-on", {"deep": Inner(is_on=True)}),
         ("values.a-b=1", {"values": {"a-b": 1}}),
     ],
@@ -176,11 +166,8 @@ def test_paths_may_begin_at_home_and_are_never_empty(monkeypatch: pytest.MonkeyP
     assert load("model=~x").model == "~x"
     (problem,) = problems(None, "model=m", "folder=")
     assert problem.startswith("command line: 'folder' is null: expected")
-    config = load_config(EvalConfig, None, ["output_dir=o", "adapters.gatt=~/a", "cases=~/c.jsonl"])
+    config = load_config(EvalConfig, None, ["output_dir=o", "adapters.gatt=~/a"])
     assert config.adapters == {"gatt": Path("/home/ada/a")}
-    assert config.cases == Path("/home/ada/c.jsonl")
-    given = ["output_dir=o", "samples=[~/s.jsonl]"]
-    assert load_config(TrainConfig, None, given).samples == (Path("/home/ada/s.jsonl"),)
 
 
 def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:
@@ -214,12 +201,7 @@ def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "overrides", "expected"),
     [
-        (
-            "model: m\ntrain:\n  learning_rate: -1",
-            [],
-            "x.yaml line 3: train: learning_rate is -1.0",
-        ),
-        ("model: m\ntrain: {num_steps: -1}", [], "x.yaml line 2: train: num_steps is -1"),
+        ("model: m\ntrain:\n  num_steps: -1", [], "x.yaml line 3: train: num_steps is -1"),
         ("model: m", ["train.num_steps=-1"], "command line: train: num_steps is -1"),
         ("model: m\ntrain: {bf16: true}", ["train.num_steps=-1"], "command line: train: num_steps"),
         ("model: bad", [], "x.yaml line 1: model is 'bad'"),
@@ -229,12 +211,9 @@ def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:
             "x.yaml line 2: train: learning_rate is -1.0|command line: train: num_steps is -2",
         ),
         ("model: m\ntrain: null", [], "x.yaml line 2: 'train' is null: expected"),
-        ("model: m\nname: {a: 1}", [], "x.yaml line 2: 'name' is a mapping: expected"),
         ("model: m\nname: 2026-01-02\npair: x", [], "x.yaml line 3: 'pair' is 'x' (str): expected"),
-        ("model: m\npair: [1, true]", [], "x.yaml line 2: 'pair.1' is True (bool): expected"),
         ("model: m", ["pair=[1, .2e400]"], "command line: 'pair.1' is inf (float): expected"),
         (None, [], "configuration: missing key 'model'"),
-        (None, ["model=bad"], "command line: model is 'bad'"),
     ],
 )
 def test_a_problem_with_its_place(
@@ -249,7 +228,6 @@ def test_a_problem_with_its_place(
 @pytest.mark.parametrize(
     ("overrides", "fact"),
     [
-        (["oops"], "'oops'"),
         (["--a b"], "'--a b'"),
         (["--name"], "'--name'"),
         (["languages=[a"], "languages=[a"),
@@ -323,12 +301,9 @@ def test_resolved_yaml_reads_back_equal(
 
 
 def test_resolved_yaml_keeps_the_order_of_the_fields(tmp_path: Path) -> None:
-    config = Base(name="1e-4")
-    assert to_yaml(config) == "name: '1e-4'\n"
-    keys = re.findall(r"^\w+", to_yaml(Config(model="m")), re.MULTILINE)
-    assert keys[:4] == ["name", "model", "train", "second"]
-    save_config(config, tmp_path / "new" / "resolved.yaml")
-    assert (tmp_path / "new" / "resolved.yaml").read_text(encoding="utf-8") == to_yaml(config)
+    save_config(Config(model="m"), tmp_path / "new" / "resolved.yaml")
+    text = (tmp_path / "new" / "resolved.yaml").read_text(encoding="utf-8")
+    assert re.findall(r"^\w+", text, re.MULTILINE)[:4] == ["name", "model", "train", "second"]
 
 
 def test_fingerprints_follow_the_value_and_not_its_order() -> None:
@@ -339,22 +314,3 @@ def test_fingerprints_follow_the_value_and_not_its_order() -> None:
     assert fingerprint(Base()) == fingerprint({"name": "x"})
     with pytest.raises(ValueError, match="object"):
         fingerprint({"a": object()})
-
-
-def test_the_help_names_types_defaults_and_documentation() -> None:
-    table = key_table(Config).splitlines()
-    for line in (
-        '  name: str  [default: "x"]',
-        "      Inherited documentation.",
-        "  model: str  [required]",
-        "  train.learning_rate: float  [default: 0.0001]",
-        "      Peak learning rate, above 0.",
-        "  train.num_steps: int  [default: 7]",
-        "  train.bf16: bool  [default: false]",
-        "  second.num_steps: int  [default: 10]",
-        "  adapter: str | null  [default: null]",
-        "  pair: list[int, float]  [default: [1, 2.0]]",
-        "  weights: Mapping[str, float]  [default: {}]",
-    ):
-        assert line in table
-    assert not any(line.startswith("  train:") for line in table)

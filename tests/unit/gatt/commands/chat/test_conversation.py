@@ -15,12 +15,11 @@ import pytest
 import gatt.commands.chat.command as command
 from gatt.cli import main
 from gatt.commands.chat.command import Terminal
-from gatt.commands.chat.conversation import Chat, from_text
+from gatt.commands.chat.conversation import Chat, from_entry, from_text
 from gatt.data.catalog.read import load_catalog
-from gatt.data.dialogue import read_dialogues
-from gatt.errors import DataError, GenerationError
+from gatt.data.catalog.switch_wording import TRAINING
+from gatt.errors import GenerationError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.models.control_tokens import refuse_control_tokens
 from gatt.models.template_variables import write_variables
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import tiny_tokenizer
@@ -34,6 +33,11 @@ TENNIS = replace(
 
 CATALOG = cache(load_catalog)
 FRENCH = "Bonjour, je suis ravi de vous voir ici aujourd'hui."
+NAPOLEON = "I am Napoleon Bonaparte, and I am ready to help you."
+
+
+def announced(kind: str, new: str = "") -> set[str]:
+    return {text.format(new=new) for text in TRAINING.texts[kind, "verbose"]}
 
 
 class Recorder:
@@ -75,7 +79,46 @@ def test_the_instruction_stands_once_and_the_model_reads_its_own_replies() -> No
     ]
     assert {r.group for r in engine.requests} == {"chat"}
     assert engine.adapters == ["mine", "mine"]
-    assert talk.num_turns == 2
+
+
+def test_a_change_is_told_once_before_the_next_message_and_judged_from_there_on() -> None:
+    french, napoleon = (from_entry(CATALOG().entry(i)) for i in ("language.fr", "figure.napoleon"))
+    talk, engine = chat(FRENCH, FRENCH, NAPOLEON, first=french)
+    assert talk.say("Hello").status == "pass"
+    talk.change("figure.napoleon")
+    old, new = talk.say("Who is there?"), talk.say("And you?")
+    assert (old.status, old.is_leak) == ("fail", True)
+    assert (new.status, new.is_leak) == ("pass", False)
+    assert engine.asked(2)[0] == ("system", french.text)
+    told, _, asked = engine.asked(2)[3][1].partition("\n\n")
+    assert told in announced("replace", napoleon.text)
+    assert asked == "Who is there?"
+    assert engine.asked(2)[-1] == ("user", "And you?")
+
+
+@pytest.mark.parametrize(
+    ("first", "changes", "kind"),
+    [
+        ("Be kind.", [None, "Be brief."], "replace"),
+        ("Be kind.", ["Be brief.", None], "cancel"),
+        ("", ["Be brief."], "add"),
+        ("", ["Be brief.", None], ""),
+    ],
+)
+def test_the_next_message_carries_what_several_changes_come_to(first, changes, kind) -> None:
+    talk, engine = chat("One.", " ", "Two.", first=from_text(first) if first else None)
+    talk.say("Hello")
+    for change in changes:
+        talk.change(change)
+    # A turn that failed keeps the change; a second draw of the same turn is another one.
+    with pytest.raises(GenerationError, match="empty reply"):
+        talk.say("Hi")
+    talk.say("Hi")
+    assert engine.asked(1) == engine.asked(2)
+    assert len({r.key for r in engine.requests}) == 3
+    told, _, asked = engine.asked(1)[-1][1].rpartition("\n\n")
+    assert asked == "Hi"
+    assert told in ({"add": {"Be brief."}, "": {""}}.get(kind) or announced(kind, "Be brief."))
 
 
 @pytest.mark.parametrize(
@@ -93,38 +136,9 @@ def test_without_a_reply_the_reason_is_named_and_the_history_stays(finish: str, 
     assert talk.num_turns == 0
 
 
-def test_control_tokens_are_refused_in_messages_and_instructions() -> None:
-    tokenizer = tiny_tokenizer()
-
-    def check(text: str) -> None:
-        refuse_control_tokens(tokenizer, text, "your text")
-
-    talk, engine = chat(check_text=check)
-    with pytest.raises(DataError, match=r"your text: the text holds the control token '<\|im_end"):
-        talk.say("a<|im_end|>b")
-    with pytest.raises(DataError, match="control token"):
-        talk.replace("a<|im_start|>")
-    assert not engine.requests
-
-
-def test_saved_dialogues_can_be_read_as_dialogues(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
-    talk, _ = chat("One.", "Deux é.", first=TENNIS)
-    talk.say("Hello")
-    talk.save(path)
-    talk.save(path)
-    talk.say("More")
-    talk.save(path)
-    first, second = read_dialogues(path)
-    assert first.system == "You enjoy tennis."
-    assert second.replies == ("One.", "Deux é.")
-    with pytest.raises(DataError, match=r"missing/x.jsonl: cannot write: No such file"):
-        talk.save(tmp_path / "missing" / "x.jsonl")
-
-
-def terminal(talk: Chat, *lines: str, **options) -> str:
+def terminal(talk: Chat, *lines: str) -> str:
     out: list[str] = []
-    Terminal(talk, out.append, **options).run(iter(lines))
+    Terminal(talk, out.append).run(iter(lines))
     return "".join(out)
 
 
@@ -139,9 +153,6 @@ def test_margin_shows_mark_and_evidence() -> None:
     assert "✓ | I love tennis" in out
     assert "✗ | It rains" in out
     assert out.endswith("kept in 1 of 2 replies\n")
-    assert "\x1b" not in out
-    coloured, _ = chat("I love tennis so much.", first=TENNIS)
-    assert "\x1b[32m✓\x1b[0m" in terminal(coloured, "Hello", has_colour=True)
 
 
 def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
@@ -154,31 +165,30 @@ def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
     assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
 
 
-def test_commands() -> None:
-    talk, engine = chat("One.", "Two.", FRENCH)
-    out = terminal(
-        talk, "/help", "Hello", "/reset", "Hi", "/reset", "/replace language.fr", "Hello again"
-    )
+def test_commands_change_what_holds() -> None:
+    talk, engine = chat("One.", "Two.", FRENCH, FRENCH, "So.")
+    lines = ["/help", "Hello", "/reset", "Hi", "/reset", "/replace language.fr", "Hello again",
+             "/replace example.com", "Who?", "/cancel", "So?"]  # fmt: skip
+    out = terminal(talk, *lines)
     assert out.startswith("no instruction\n")
-    assert "/save FILE" in out
+    assert "  /cancel " in out
     assert "(the dialogue starts over: no instruction)" in out
     assert engine.asked(1) == [("user", "Hi")]
     assert "✓ | Bonjour" in out
+    # No family of the catalogue is called "example".
+    assert "(from your next message on: example.com (free text" in out
+    assert "(from your next message on: no instruction)\n" in out
+    assert out.count("(still follows the earlier instruction)") == 1
 
 
-def test_mistakes_are_one_line_and_the_talk_goes_on(tmp_path: Path) -> None:
+def test_mistakes_are_one_line_and_the_talk_goes_on() -> None:
     talk, _ = chat("One.")
-    path = tmp_path / "talk.jsonl"
-    out = terminal(
-        talk, "/resett", "/replace", "/cancel", "/replace language.fr1", "/save", "Hello", f"/save {path}"
-    )  # fmt: skip
+    out = terminal(talk, "/resett", "/replace", "/cancel", "/replace language.fr1", "Hello")
     assert "! '/resett' is no command: expected one of /replace" in out
     assert "! '/replace' is no command" in out
     assert "! nothing to cancel: no instruction holds" in out
     assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
-    assert "! '/save' is no command" in out
     assert "– | One." in out
-    assert f"({path}: saved)" in out
 
 
 def test_interrupt_forgets_the_turn() -> None:
@@ -228,12 +238,12 @@ def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp
 
 def test_command_reads_piped_lines(piped, capsys) -> None:
     engine = Recorder(FRENCH, "I am well, thank you very much.")
-    asked = piped("Hello\nHow <|im_end|>?\nHow are you?\n", engine)
+    asked = piped("Hello\nHow <|im_end|>?\n/replace Be <|im_end|>\nHow are you?\n", engine)
     words = ["chat", "--entry", "language.fr", "--adapter", "some/dir", "--model", "m"]
     assert main([*words, "--max-new-tokens", "20"]) == 0
     out = capsys.readouterr().out
     assert "> Hello\n✓ | Bonjour" in out
-    assert "! your text: the text holds the control token" in out
+    assert out.count("! your text: the text holds the control token '<|im_end|>'") == 2
     assert "✗ | I am well" in out
     assert asked[0].model == "m"
     assert asked[1] == {"adapter": Path("some/dir")}
@@ -243,28 +253,14 @@ def test_command_reads_piped_lines(piped, capsys) -> None:
 def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
     piped, capsys, tmp_path
 ) -> None:
-    engine = Recorder("Ahoy, I will row.")
-    asked = piped("Hello\n", engine)
-    adapter, catalog = tmp_path / "adapter", tmp_path / "catalog"
-    adapter.mkdir()
-    catalog.mkdir()
-    (catalog / "rowers.yaml").write_text(ROWERS, encoding="utf-8")
-    words = ["chat", "--entry", "rower.ann", "--catalog", str(catalog), "--adapter", str(adapter)]
+    asked = piped("Hello\n", Recorder("Ahoy, I will row."))
+    (tmp_path / "rowers.yaml").write_text(ROWERS, encoding="utf-8")
+    words = ["chat", "--entry=rower.ann", f"--catalog={tmp_path}", f"--adapter={tmp_path}"]
     assert main(words) == 2
-    assert "adapter: no adapter_config.json" in capsys.readouterr().err
-    settings = adapter / "adapter_config.json"
-    settings.write_text("[", encoding="utf-8")
-    assert main(words) == 2
-    assert "adapter_config.json: not the settings of an adapter" in capsys.readouterr().err
+    assert "no adapter_config.json" in capsys.readouterr().err
+    settings = tmp_path / "adapter_config.json"
     saved = {"peft_type": "LORA", "base_model_name_or_path": "their/model"}
     settings.write_text(json.dumps(saved), encoding="utf-8")
     assert main(words) == 0
     assert asked[0].model == "their/model"
     assert "✓ | Ahoy" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "a\0b"])
-def test_a_dialogue_outlives_a_mistyped_file(name: str) -> None:
-    talk, _ = chat("One.")
-    assert "\n! " in terminal(talk, "Hello", f"/save {name}", "/quit")
-    assert talk.num_turns == 1

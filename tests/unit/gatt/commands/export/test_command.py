@@ -15,7 +15,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import end_turns, export, for_other_readers
 from gatt.errors import ConfigError, GattError, ModelError, StoreError, TemplateError
-from gatt.models.base_card import read_card
 from gatt.models.digest import adapter_digest
 from gatt.models.load import load_adapter, load_model
 from tests.support.models.tiny import save_tiny_model
@@ -28,14 +27,6 @@ WEIGHT = "model.layers.0.self_attn.q_proj.weight"
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return save_trained(tmp_path_factory.mktemp("trained"))
-
-
-@pytest.fixture(scope="module")
-def served(trained: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("out") / "served"
-    said = export(ExportConfig(adapter=trained[1], output_dir=folder))
-    assert said.startswith(f"{folder}: base with the adapter merged, float32, ")
-    return folder
 
 
 def logits(model: Any) -> torch.Tensor:
@@ -53,8 +44,11 @@ def edit(path: Path, **changes: Any) -> None:
 
 
 def test_it_loads_by_itself_and_says_what_base_and_adapter_say(
-    trained: tuple[Path, Path], served: Path
+    trained: tuple[Path, Path], tmp_path: Path
 ) -> None:
+    served = tmp_path / "served"
+    said = export(ExportConfig(adapter=trained[1], output_dir=served))
+    assert said.startswith(f"{served}: base with the adapter merged, float32, ")
     model, info = AutoModelForCausalLM.from_pretrained(served, output_loading_info=True)
     assert not info["missing_keys"] | info["unexpected_keys"]
     expected = adapted(trained)
@@ -66,29 +60,26 @@ def test_it_loads_by_itself_and_says_what_base_and_adapter_say(
     assert prompts[0] == prompts[1]
     ends = GenerationConfig.from_pretrained(served)
     assert (ends.eos_token_id, ends.pad_token_id) == (theirs.eos_token_id, theirs.pad_token_id)
-
-
-def test_nothing_but_safetensors_and_no_local_path(
-    trained: tuple[Path, Path], served: Path
-) -> None:
     assert sorted(p.name for p in served.iterdir()) == [
         "README.md", "chat_template.jinja", "config.json", "generation_config.json",
         "model.safetensors", "tokenizer.json", "tokenizer_config.json", "trained_on.json",
     ]  # fmt: skip
     for path in served.glob("*[!s]"):
         assert str(trained[0].parent.parent) not in path.read_text(encoding="utf-8"), path
-    assert (served / "model.safetensors").stat().st_mode & 0o044
 
 
 def test_a_half_base_gets_its_update_in_full_and_the_sum_is_rounded_once(tmp_path: Path) -> None:
     base, adapter = save_trained(tmp_path)
+    weights = {"gatt": adapter_digest(adapter)}
+    results = write_results(tmp_path / "eval", [record(), record(turn=20, rate=0.25)], weights)
     AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16).save_pretrained(base)
-    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "auto"))
+    export(ExportConfig(adapter=adapter, output_dir=tmp_path / "auto", results=results))
     export(ExportConfig(adapter=adapter, output_dir=tmp_path / "wide", dtype="float32"))
     auto, wide = (load_file(tmp_path / n / "model.safetensors") for n in ("auto", "wide"))
     assert (auto[WEIGHT].dtype, wide[WEIGHT].dtype) == (torch.bfloat16, torch.float32)
     assert not torch.equal(wide[WEIGHT], wide[WEIGHT].to(torch.bfloat16).float())
     assert torch.equal(auto[WEIGHT], wide[WEIGHT].to(torch.bfloat16))
+    assert "| gatt | 50 [25, 75] (16) | 25" in (tmp_path / "auto" / "README.md").read_text("utf-8")
 
 
 def test_other_readers_find_dtype_rotary_base_and_tokenizer() -> None:
@@ -106,16 +97,6 @@ def test_other_readers_find_dtype_rotary_base_and_tokenizer() -> None:
         "dtype": "bfloat16", "torch_dtype": "bfloat16", "rope_theta": 5e5, "partial_rotary_factor": 0.4,
         "rope_scaling": {"rope_type": "llama3", "factor": 8.0}, "tokenizer_class": "PreTrainedTokenizerFast",
     }  # fmt: skip
-
-
-def test_the_card_holds_the_evaluation(trained: tuple[Path, Path], tmp_path: Path) -> None:
-    weights = {"gatt": adapter_digest(trained[1])}
-    results = write_results(tmp_path / "eval", [record(), record(turn=20, rate=0.25)], weights)
-    out = tmp_path / "s"
-    export(ExportConfig(adapter=trained[1], output_dir=out, results=results, license="mit"))
-    card = read_card((out / "README.md").read_text(encoding="utf-8"))
-    assert "| gatt | 50 [25, 75] (16) | 25" in card.text
-    assert card.data.license == "mit"
 
 
 def test_ends_that_share_their_weights_are_not_merged(tmp_path: Path) -> None:

@@ -74,15 +74,13 @@ def test_a_card_takes_totals_with_a_rate_of_the_arm_and_of_the_base_model(tmp_pa
         record(family="language"),
         record(metric="repetition"),
     ]
-    assert rows(tmp_path, curves) == [
+    assert rows(tmp_path / "totals", curves) == [
         "| own | survival | all instructions | gatt | 50 [25, 75] (16) |  |",
         "| reference | adherence | all instructions | base | 50 [25, 75] (16) |  |",
         "| reference | adherence | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
         "| reference | false_trigger | all instructions | gatt | 0 (16) |  |",
     ]
-
-
-def test_splits_stand_apart_unless_there_is_one(tmp_path: Path) -> None:
+    # Splits stand apart unless there is one.
     curves = [record(split=s) for s in ("all", "train", "heldout_value")]
     many = rows(tmp_path / "many", curves)
     assert [row.split(" | ")[2] for row in many] == ["all instructions", "seen", "unseen value"]
@@ -98,16 +96,12 @@ def test_the_arm_is_the_one_with_the_weights_of_the_adapter(tmp_path: Path) -> N
     for digest in ("dead", "none"):
         with pytest.raises(DataError, match=f"an adapter with digest {digest}"):
             evaluation_of(folder, digest)
-    (folder / "rollouts.jsonl").unlink()
-    with pytest.raises(DataError, match="an adapter with digest feed"):
-        evaluation_of(folder, "feed")
 
 
 @pytest.mark.parametrize(
     ("text", "fact"),
-    [(None, "No such file"), ("{", "broken"), ("[]", "broken"), ('{"schema": 2}', "2, not 3"),
-     (f'{{"schema": {SCHEMA}, "run": {{}}}}', "curves"),
-     (f'{{"schema": {SCHEMA}, "run": 1, "curves": [{{}}]}}', "arm")],
+    [(None, "No such file"), ("[]", "broken"), ('{"schema": 2}', "2, not 3"),
+     (f'{{"schema": {SCHEMA}, "run": {{}}}}', "curves")],
 )  # fmt: skip
 def test_results_that_are_missing_broken_or_of_another_schema(
     tmp_path: Path, text: str | None, fact: str

@@ -39,29 +39,19 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_adapter_becomes_a_private_repository_in_one_commit(
     hub: FakeHub, adapter: Path, tmp_path: Path
 ) -> None:
-    weights = adapter / "adapter_model.safetensors"
-    weights.chmod(0o600)
+    # What an earlier, larger push left there goes.
+    hub.repos["models/me/mine"] = Repo(True, {}, {"old.safetensors": b"old", "notes.md": b"mine"})
     said = push(PushConfig(what="adapter", folder=adapter, repo_id="me/mine"))
-    # It was linked to, and is unchanged.
-    assert weights.stat().st_mode & 0o777 == 0o600
     assert said.startswith(f"{hub.url}/me/mine: adapter as a model repository, 4 files, ")
     repo = hub.repos["models/me/mine"]
-    assert repo.is_private
     assert repo.messages == ["Upload adapter with gatt push"]
+    push(PushConfig(what="adapter", folder=adapter, repo_id="me/new"))
+    assert hub.repos["models/me/new"].is_private
     # Locally it is the same.
     push(PushConfig(what="adapter", folder=adapter, output_dir=tmp_path / "local"))
     local = {p.name: p.read_bytes() for p in (tmp_path / "local").iterdir()}
-    assert repo.files == local
+    assert repo.files == {**local, "notes.md": b"mine"}
     assert hub.tokens == {f"Bearer {TOKEN}"}
-
-
-def test_what_an_earlier_push_left_behind_goes(hub: FakeHub, adapter: Path) -> None:
-    stale = {"old.safetensors": b"old", "notes.md": b"mine"}
-    hub.repos["models/me/mine"] = Repo(True, {}, dict(stale))
-    push(PushConfig(what="adapter", folder=adapter, repo_id="me/mine"))
-    assert sorted(
-        hub.repos["models/me/mine"].files.keys() - {p.name for p in adapter.iterdir()}
-    ) == ["notes.md"]
 
 
 def test_a_public_repository_is_not_taken_for_a_private_one(hub: FakeHub, adapter: Path) -> None:

@@ -46,8 +46,6 @@ def flagged(*messages: tuple[str, str, bool]) -> dict[str, Any]:
 
 
 FIRST = [("system", SYSTEM, False), ("user", ASKED.format(1), False)]
-PROMPT = f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\n{ASKED.format(1)}<|im_end|>\n"
-OPEN = "<|im_start|>assistant\n"
 HUMAN, OTHER = ({"from": "human", "value": ASKED.format(turn)} for turn in (1, 2))
 
 
@@ -70,17 +68,6 @@ HUMAN, OTHER = ({"from": "human", "value": ASKED.format(turn)} for turn in (1, 2
                     "conversations": [HUMAN, {"from": "gpt", "value": OWN}, OTHER,
                                       {"from": "gpt", "value": "Non."}],
                     "system": SYSTEM,
-                },
-            ],
-        ),
-        (
-            ["--format=text"],
-            [
-                {"prompt": PROMPT + OPEN, "completion": "Oui.<|im_end|>"},
-                {
-                    "prompt": f"{PROMPT}{OPEN}{OWN}<|im_end|>\n<|im_start|>user\n"
-                    f"{ASKED.format(2)}<|im_end|>\n{OPEN}",
-                    "completion": "Non.<|im_end|>",
                 },
             ],
         ),
@@ -107,8 +94,6 @@ def test_rows_and_their_note(folder, tmp_path, capsys, words, wanted) -> None:
     for block in note.split("```json\n")[1:]:
         (entry,) = json.loads(block.split("```")[0]).values()
         assert entry["file_name"] == "rows.jsonl"
-    for block in note.split("```python\n")[1:]:
-        compile(block.split("```")[0], "note", "exec")
 
 
 def test_the_template_for_trl_leaves_prompts_as_they_are(folder, tmp_path) -> None:
@@ -128,17 +113,21 @@ def test_the_template_for_trl_leaves_prompts_as_they_are(folder, tmp_path) -> No
     assert "rows.jinja" in output.with_suffix(".md").read_text("utf-8")
 
 
-def test_what_llama_factory_has_no_place_for_is_left_out(tmp_path, capsys) -> None:
+def test_what_a_format_has_no_place_for_is_left_out(tmp_path, capsys) -> None:
     folder = save_tiny_model(tmp_path / "model", CHATML)
     one = sample(2, 3)
     switch = Switch(2, "cancel", "system", "Answer as you like from now on.", None)
     changed = type(one)(one.id, one.dialogue, one.instruction, one.targets, {}, (switch,))
-    write_samples(folder / "samples.jsonl", [sample(1, 2), changed])
-    assert rows(folder, tmp_path / "rows.jsonl", "--format=llamafactory") == 0
+    (tmp_path / "train.yaml").write_text("plain_loss: kl\n")
+    write_samples(folder / "samples.jsonl", [sample(1, 2), changed, sample(3, 2, is_plain=True)])
+    words = [tmp_path / "rows.jsonl", f"--config={tmp_path}/train.yaml"]
+    assert rows(folder, *words, "--format=llamafactory") == 0
     # Turn 1 of the second stands before the change.
     assert len(lines(tmp_path / "rows.jsonl")) == 3
-    assert "2 left out (dropped 2: a later system message" in capsys.readouterr().out
-    assert rows(folder, tmp_path / "rows.jsonl", "--format=trl") == 0
+    out = capsys.readouterr().out
+    assert "3 left out (dropped 2: a later system message" in out
+    assert "plain_loss 'kl'" in out
+    assert rows(folder, *words, "--format=trl") == 0
     assert len(lines(tmp_path / "rows.jsonl")) == 5
 
 
@@ -148,7 +137,6 @@ def test_what_llama_factory_has_no_place_for_is_left_out(tmp_path, capsys) -> No
         ("supervise: all_turns", [], ["'all_turns'", "'last_turn'"]),
         ("max_length: 20", [], ["no row for trl", "dropped 1", "max_length"]),
         ("", ["--output=rows.md"], ["rows.md", "FILE.jsonl"]),
-        ("", ["--format=alpaca"], ["'alpaca'"]),
     ],
 )
 def test_mistakes_are_one_line(folder, tmp_path, capsys, setting, words, facts) -> None:
@@ -161,21 +149,10 @@ def test_mistakes_are_one_line(folder, tmp_path, capsys, setting, words, facts) 
     assert not output.exists()
 
 
-def test_plain_dialogues_learned_by_kl_are_left_out(folder, tmp_path, capsys) -> None:
-    config = tmp_path / "train.yaml"
-    config.write_text("plain_loss: kl\n")
-    write_samples(tmp_path / "s.jsonl", [sample(1, 2), sample(2, 2, is_plain=True)])
-    words = [f"--model={folder}", f"--config={config}", "--format=text"]
-    words.append(f"--output={tmp_path / 'rows.jsonl'}")
-    assert main(["rows", str(tmp_path / "s.jsonl"), *words]) == 0
-    assert "1 left out (dropped 1: plain_loss 'kl'" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("name", "written"),
     [
         ("qwen3", "<think>"),
-        ("gptoss", "<|channel|>final"),
         ("deepseek_coder", "'\\n'"),
         ("mistral_v3", "' '"),
     ],
@@ -190,9 +167,6 @@ def test_a_reply_that_is_rendered_otherwise_behind_its_prompt_is_left_out() -> N
     one = next(f for f in FOREIGN if f.name == "deepseek_v3_2")
     tokenizer = one.tokenizer()
     set_template_variables(tokenizer, one.variables)
-    counts = {}
-    for form in ("trl", "text"):
-        maker, dropped = RowMaker.of(form, tokenizer), Dropped()
-        (targets,) = targets_of([sample(1, 2)], tokenizer, make(), dropped)
-        counts[form] = len(maker.usable(targets, dropped)), dropped.counts.total()
-    assert counts == {"trl": (0, 2), "text": (2, 0)}
+    maker, dropped = RowMaker.of("trl", tokenizer), Dropped()
+    (targets,) = targets_of([sample(1, 2)], tokenizer, make(), dropped)
+    assert (maker.usable(targets, dropped), dropped.counts.total()) == ([], 2)

@@ -83,9 +83,11 @@ train: {output_dir: "{run}/train", inputs: ["{run}/synth/a", "b"], inner: {note:
 """
 
 
-def test_runs_all_stages_in_the_fixed_order_with_the_folder_filled_in(tmp_path, stages) -> None:
-    said: list[str] = []
-    execute_run(load_run(write(tmp_path, WHOLE)), said.append)
+def test_runs_all_stages_in_the_fixed_order_with_the_folder_filled_in(
+    tmp_path, stages, capsys
+) -> None:
+    execute_run(load_run(write(tmp_path, WHOLE)))
+    said = capsys.readouterr().out.splitlines()
     out = tmp_path / "out"
     assert [name for name, _ in stages.done] == ["synth", "train", "eval"]
     configs = dict(stages.done)
@@ -104,15 +106,13 @@ def test_runs_all_stages_in_the_fixed_order_with_the_folder_filled_in(tmp_path, 
 
 def test_the_resolved_file_gives_the_same_run_again(tmp_path, stages) -> None:
     run = load_run(write(tmp_path, WHOLE), ["train.num=7", "--train.inner.rate=1e-4"])
-    execute_run(run, lambda _: None)
+    execute_run(run)
     written = tmp_path / "out" / "run.yaml"
     assert written.read_text(encoding="utf-8").startswith("# Resolved configuration of: ")
     assert yaml.safe_load(written.read_text(encoding="utf-8"))["train"]["num"] == 7
     again = load_run(written)
     assert again.as_dict() == run.as_dict()
     assert run.as_dict()["train"]["inner"]["rate"] == 1e-4
-    moved = load_run(written.parent.parent / "file.yaml", ["output_dir=elsewhere"])
-    assert moved.stages[0].config.output_dir == Path("elsewhere/synth")
 
 
 def test_every_problem_of_every_stage_is_told_before_anything_runs(tmp_path, stages) -> None:
@@ -135,26 +135,21 @@ def test_every_problem_of_every_stage_is_told_before_anything_runs(tmp_path, sta
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [
-        ("output_dir: OUT\n", "no stage in it"),
-        ('output_dir: OUT\ntrain: {output_dir: "{rnu}/x"}\n', r"'\{rnu\}/x'"),
-    ],
-)
-def test_a_file_that_makes_no_run(tmp_path, stages, text: str, fact: str) -> None:
-    with pytest.raises(ConfigError, match=fact):
-        load_run(write(tmp_path, text))
+def test_a_file_that_makes_no_run(tmp_path, stages) -> None:
+    with pytest.raises(ConfigError, match="no stage in it"):
+        load_run(write(tmp_path, "output_dir: OUT\n"))
+    with pytest.raises(ConfigError, match=r"'\{rnu\}/x'"):
+        load_run(write(tmp_path, 'output_dir: OUT\ntrain: {output_dir: "{rnu}/x"}\n'))
 
 
 def test_a_refused_stage_leaves_the_older_run_file(tmp_path, stages) -> None:
     path = write(tmp_path, WHOLE)
-    execute_run(load_run(path), lambda _: None)
+    execute_run(load_run(path))
     written = tmp_path / "out" / "run.yaml"
     before = written.read_text(encoding="utf-8")
     stages.refuses = "train"
     with pytest.raises(StoreError, match="belongs to another configuration"):
-        execute_run(load_run(path, ["train.num=9"]), lambda _: None)
+        execute_run(load_run(path, ["train.num=9"]))
     assert written.read_text(encoding="utf-8") == before
     assert [name for name, _ in stages.done] == ["synth", "train", "eval", "synth"]
 
@@ -165,6 +160,6 @@ def test_a_check_refuses_before_any_stage_runs(tmp_path, stages) -> None:
 
     vars(sys.modules["fake_stage_eval"])["check"] = check
     with pytest.raises(StoreError, match=r"/out: "):
-        execute_run(load_run(write(tmp_path, WHOLE)), print)
+        execute_run(load_run(write(tmp_path, WHOLE)))
     assert stages.done == []
     assert not (tmp_path / "out").exists()
