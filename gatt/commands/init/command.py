@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", type=path_argument, metavar="FOLDER", help="new, or without these files"
     )
-    model = "hub id, folder, .gguf file or a name of `gatt models` (default: the smallest of them)"
+    model = "hub id, folder or a name of `gatt models` (default: the smallest of them)"
     parser.add_argument("--model", metavar="M", help=model)
     text = f"what must hold in every reply (default: {EXAMPLE!r})"
     parser.add_argument("--instruction", metavar="SENTENCE", default=EXAMPLE, help=text)
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from gatt.train.config import DEFAULT_MODEL
 
     model = DEFAULT_MODEL if args.model is None else _one_line("--model", args.model)
-    if model not in PACKAGED and not model.endswith(".gguf"):
+    if model not in PACKAGED:
         resolve(model)
     weights = num_weights(model)
     settings = choose_settings(weights, Machine.here())

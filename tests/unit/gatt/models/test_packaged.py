@@ -20,7 +20,6 @@ from gatt.models.packaged import (
     PACKAGED,
     PackagedModel,
     cache_folder,
-    gguf_folder,
     packaged_folder,
 )
 
@@ -153,10 +152,10 @@ def test_an_installed_package_is_read_where_it_is(
 
 
 def test_a_conversion_that_fails_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "mine.gguf"
-    path.write_bytes(WHOLE)
+    for number, data in enumerate(PARTS, start=1):
+        write_wheel(index, number, data)
 
     def convert(source: Path, target: Path, name: str) -> None:
         (target / "model.safetensors").write_bytes(b"half")
@@ -164,35 +163,19 @@ def test_a_conversion_that_fails_leaves_nothing(
 
     monkeypatch.setattr(packaged, "convert", convert)
     with pytest.raises(KeyboardInterrupt):
-        gguf_folder(path)
-    assert list((cache_folder() / "gguf").iterdir()) == []
-
-
-def test_a_gguf_file_is_a_model_and_another_file_is_not(
-    tmp_path: Path, converted: list[bytes]
-) -> None:
-    path = tmp_path / "mine.gguf"
-    path.write_bytes(b"no model")
-    with pytest.raises(ModelError, match=r"mine\.gguf"):
-        resolve(str(path))
-    path.write_bytes(WHOLE)
-    first = resolve(str(path))
-    assert resolve(str(path)) == first
-    assert converted == [WHOLE]
-    path.write_bytes(WHOLE + b"!")
-    assert resolve(str(path)) != first
+        packaged_folder(MODEL, is_wanted=True)
+    assert [path.name for path in cache_folder().iterdir()] == ["downloads"]
 
 
 def test_a_cache_that_holds_something_else_or_cannot_be_written(
-    tmp_path: Path, converted: list[bytes]
+    index: Path, converted: list[bytes]
 ) -> None:
-    path = tmp_path / "mine.gguf"
-    path.write_bytes(WHOLE)
-    folder = Path(resolve(str(path)))
-    (folder / "config.json").unlink()
-    with pytest.raises(ModelError, match=str(folder)):
-        gguf_folder(path)
+    for number, data in enumerate(PARTS, start=1):
+        write_wheel(index, number, data)
+    MODEL.folder.mkdir(parents=True)
+    with pytest.raises(ModelError, match=str(MODEL.folder)):
+        packaged_folder(MODEL, is_wanted=True)
     shutil.rmtree(cache_folder())
     cache_folder().write_text("a file", encoding="utf-8")
     with pytest.raises(ModelError, match="GATT_CACHE"):
-        gguf_folder(path)
+        packaged_folder(MODEL, is_wanted=True)
