@@ -131,7 +131,7 @@ def load_source(
     """
     if config.source.name != "questions":
         return config.source.load(config.part)
-    from gatt.sources.answered import answered_questions
+    from gatt.sources.questions import answered_questions
 
     source = replace(config.source, num=config.source.num or config.num_samples)
     return answered_questions(

@@ -20,7 +20,7 @@ from gatt.data.training_marks import read_marks
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Engine
 from gatt.sources import SourceReport
-from gatt.sources.answered import answered_questions
+from gatt.sources.questions import answered_questions
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,7 @@ from types import SimpleNamespace
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
 LOG_SECONDS = 15.0
 """Least time between two lines where there is no terminal."""
@@ -62,14 +55,7 @@ def progress_bar(label: str, total: int, *, unit: str, done: int = 0) -> Iterato
     if not console.is_terminal:
         yield _LineBar(label, total, unit, done)
         return
-    columns = (
-        TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TextColumn(unit))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task(label, total=total, completed=done)
         yield SimpleNamespace(advance=partial(progress.advance, task))

@@ -1,7 +1,7 @@
-"""Where dialogues come from: one small file a source, and one explicit table of their names."""
+"""Where dialogues come from: one small file a source, and one table of their names in `gatt.sources.config`."""
 
 from __future__ import annotations
 
-from gatt.sources.base import SOURCES, SourceReport, SourceRequest, load_dialogues
+from gatt.sources.base import SourceReport, SourceRequest
 
-__all__ = ["SOURCES", "SourceReport", "SourceRequest", "load_dialogues"]
+__all__ = ["SourceReport", "SourceRequest"]

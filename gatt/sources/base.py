@@ -1,29 +1,15 @@
-"""The table of sources, what each is asked for and reports, and how dialogues are chosen."""
+"""What a source is asked for and reports, and how dialogues are chosen."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part, partition
 from gatt.errors import ConfigError, DataError
-
-SOURCES: dict[str, str] = {
-    "chitchat": "gatt.sources.chitchat:read",
-    "hub": "gatt.sources.hub:read",
-    "jsonl": "gatt.sources.jsonl:read",
-    "questions": "gatt.sources.answered:answered_questions",
-}
-"""Name -> `module:function`. A new source is one file, one line here, one test.
-
-`read(request, report, **options)` yields every usable dialogue and counts the others; only `questions`,
-which needs a model that answers, has another form.
-"""
 
 
 @dataclass(frozen=True)
@@ -142,28 +128,3 @@ def select(
         report.dropped["not needed"] += len(kept) - len(chosen)
     report.num_kept = len(chosen)
     return [d.first_turns(min(d.num_turns, request.max_turns)) for d in chosen]
-
-
-def load_dialogues(
-    source: str, request: SourceRequest, part: Part | None = None, **options: Any
-) -> tuple[list[Dialogue], SourceReport]:
-    """Return dialogues of a source and the account of what was dropped.
-
-    Every dialogue starts with a user message, has no system message and
-    consists of `min_turns` to `max_turns` whole exchanges. The order depends
-    on the seed only.
-
-    Args:
-        source: a name in `SOURCES`, but not `questions`.
-        request: lengths, number and seed.
-        part: only dialogues of this part; None is all of them.
-        options: what the source's `read` takes by keyword.
-
-    Raises:
-        ConfigError: the source's package is not installed.
-        DataError: data that cannot be read, or nothing left of it.
-    """
-    module, _, name = SOURCES[source].partition(":")
-    reader: Callable[..., Iterator[Dialogue]] = getattr(import_module(module), name)
-    report = SourceReport(source)
-    return select(reader(request, report, **options), request, report, part), report

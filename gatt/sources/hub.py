@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gatt.data.dialogue import Dialogue
 from gatt.errors import ConfigError, DataError
-from gatt.sources.base import SourceReport, SourceRequest
+from gatt.sources.base import SourceReport
 from gatt.sources.jsonl import COLUMNS, parse_row
+
+if TYPE_CHECKING:
+    from gatt.sources.config import SourceConfig
 
 FILE_BUILDERS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 """Endings behind those of `FILE_BUILDERS`, which `datasets` unpacks."""
 
 
-def read(
-    request: SourceRequest,
-    report: SourceReport,
-    *,
-    path: str,
-    config_name: str | None = None,
-    split: str = "train",
-    column: str | None = None,
-    streaming: bool = False,
-    max_rows: int | None = None,
-) -> Iterator[Dialogue]:
+def read(config: SourceConfig, report: SourceReport) -> Iterator[Dialogue]:
     """Yield the dialogues of a data set.
 
     Rows of other people's data that break the contract of a dialogue are
     counted and left out. A row without an `id` is named by its position.
 
     Args:
-        request: its seed shuffles a stream before `max_rows` cuts it.
+        config: `path` is a hub id, a folder saved by `save_to_disk` or of data files, or one file; the seed
+            shuffles a stream before `max_rows` cuts it.
         report: gets the counts.
-        path: a hub id, a folder saved by `save_to_disk` or of data files, or one file.
-        config_name: which of its configurations (`name` of `datasets.load_dataset`).
-        split: which split.
-        column: where the messages stand; None takes the first of `COLUMNS` there is.
-        streaming: read without downloading all of it; needs `max_rows`.
-        max_rows: most rows to read; None is all of them.
 
     Raises:
         ConfigError: a configuration of what has none.
         DataError: not found, no network, no such configuration, split or column.
     """
-    rows = _open(path, config_name, split, streaming)
-    found = _column(path, rows.column_names, column)
+    path = os.path.expanduser(config.path or "")
+    rows = _open(path, config.config_name, config.split, config.streaming)
+    found = _column(path, rows.column_names, config.column)
     # The position is taken before the shuffle: it names the row, whatever the seed.
     numbered: Iterable[tuple[int, dict[str, Any]]]
-    if streaming:
+    if config.streaming:
         rows = rows.map(_with_position, with_indices=True)
-        rows = rows.shuffle(seed=request.seed, buffer_size=min(max_rows or 1, 10_000))
+        rows = rows.shuffle(seed=config.seed, buffer_size=min(config.max_rows or 1, 10_000))
         numbered = ((row.pop(_POSITION), row) for row in rows)
     else:
         numbered = enumerate(rows)
-    yield from _parse(path, islice(numbered, max_rows), found, report)
+    yield from _parse(path, islice(numbered, config.max_rows), found, report)
 
 
 _POSITION = "__position"

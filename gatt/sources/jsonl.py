@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatt.data.dialogue import Dialogue, parse_dialogue, read_dialogues
 from gatt.errors import DataError
-from gatt.sources.base import SourceReport, SourceRequest
+from gatt.sources.base import SourceReport
+
+if TYPE_CHECKING:
+    from gatt.sources.config import SourceConfig
 
 SPEAKERS = {
     "human": "user",
@@ -26,10 +30,8 @@ COLUMNS = ("messages", "conversations")
 
 
 def read(
-    request: SourceRequest,  # noqa: ARG001 - part of the readers' contract
+    config: SourceConfig,
     report: SourceReport,
-    *,
-    path: str | Path,
 ) -> Iterator[Dialogue]:
     """Yield the dialogues of a file.
 
@@ -38,7 +40,7 @@ def read(
     Raises:
         DataError: with file and line; see `gatt.data.dialogue.read_dialogues`.
     """
-    for dialogue in read_dialogues(Path(path), parse=parse_row):
+    for dialogue in read_dialogues(Path(config.path or "").expanduser(), parse=parse_row):
         report.num_read += 1
         yield dialogue
 

@@ -1,19 +1,35 @@
-"""Everyday questions from a bank of topics; the model itself answers them, see `gatt.sources.answered`."""
+"""The `questions` source: a model answers everyday questions once, and its answers are kept on disk."""
 
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import count
+from pathlib import Path
 from typing import NamedTuple
 
 import yaml
 
+from gatt.data.dialogue import Dialogue, Message, parse_dialogue
 from gatt.data.hash_split import PARTS, Part, partition
 from gatt.errors import ConfigError
-from gatt.sources.base import SourceRequest
+from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams, forget
+from gatt.runs.provenance import fingerprint
+from gatt.runs.store import RecordStore
+from gatt.sources.base import SourceReport, SourceRequest, select
+
+ANSWERED_AT_ONCE = 32
+"""Scripts that move forward together: a batch of the plan, which is redone as a whole."""
+UNANSWERED = "no usable reply in an earlier run"
+_REASONS = {
+    "context_limit": "context limit reached",
+    "content_filter": "withheld by the server's filter",
+    "stop": "empty reply",
+}
 
 
 class Script(NamedTuple):
@@ -29,8 +45,6 @@ class Topic:
 
     id: str
     messages: tuple[str, ...]
-    about_you: bool = False
-    """Whether it gets to know the other side."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +60,11 @@ def question_bank() -> Bank:
     """Return the bank that comes with the package."""
     file = resources.files("gatt.sources").joinpath("data", "questions.yaml")
     raw = yaml.safe_load(file.read_text(encoding="utf-8"))
-    topics = (
-        Topic(t["id"], tuple(t["messages"]), t.get("about_you", False)) for t in raw["topics"]
-    )
+    topics = (Topic(t["id"], tuple(t["messages"])) for t in raw["topics"])
     return Bank(tuple(raw["openers"]), tuple(topics))
 
 
-def make_scripts(
-    request: SourceRequest, part: Part | None = None, bank: Bank | None = None
-) -> list[Script]:
+def make_scripts(request: SourceRequest, part: Part | None = None) -> list[Script]:
     """Return `num` scripts of at most `max_turns` user messages.
 
     A script's id decides its part (`gatt.data.hash_split`), and its topics are drawn
@@ -64,7 +74,6 @@ def make_scripts(
     Args:
         request: `num` must be set: the source has no end.
         part: only scripts of this part; None mixes all parts.
-        bank: topics; None is the package's.
 
     Raises:
         ConfigError: `num` is not set, or a part has too few messages for
@@ -72,7 +81,7 @@ def make_scripts(
     """
     if request.num is None:
         raise ConfigError("source 'questions' needs num: it could go on forever")
-    known = bank or question_bank()
+    known = question_bank()
     pools = {p: [t for t in known.topics if partition(t.id) == p] for p in PARTS}
     for name in PARTS if part is None else (part,):
         longest = sum(len(t.messages) for t in pools[name])
@@ -101,3 +110,115 @@ def _chain(
     if rng.random() < 0.5:
         turns.insert(0, rng.choice(openers))
     return tuple(turns[:max_turns])
+
+
+def answered_questions(
+    request: SourceRequest,
+    part: Part | None,
+    engine: Callable[[], Engine],
+    params: SamplingParams,
+    path: Path,
+    model: str,
+) -> tuple[list[Dialogue], SourceReport]:
+    """Return dialogues of catalogue questions, answered by the model and kept in a file.
+
+    All questions are planned in batches; one that an interruption left unfinished is
+    redone as a whole, and what the file lacks of it is added: with the same engine on
+    the same machine the file equals, byte for byte, the one of a run left alone.
+
+    Args:
+        request: `num` must be set.
+        part: whose topics are asked; None mixes all.
+        engine: makes the engine, only if an answer is missing.
+        params: how answers are drawn.
+        path: JSONL file of the answered dialogues; what stands there is used.
+        model: name of the answering model; another one does not fit the file.
+
+    Raises:
+        ConfigError: `num` is not set, or too few topics.
+        DataError: no dialogue is left.
+        StoreError: the file belongs to other settings or is in use.
+    """
+    scripts = make_scripts(request, part)
+    report = SourceReport("questions")
+    settings = {"model": model, "params": [params.max_new_tokens, params.temperature, params.top_p],
+                "seed": params.seed, "scripts": [[s.id, *s.user_turns] for s in scripts]}  # fmt: skip
+    mark = fingerprint(settings)
+    with RecordStore(path, fingerprint=mark, kind="answered-dialogue") as store:
+        done = store.keys("script")
+        # Why they have none was counted by the run that asked them.
+        report.dropped.update(UNANSWERED for row in store if row["dialogue"] is None)
+        for start in range(0, len(scripts), ANSWERED_AT_ONCE):
+            batch = scripts[start : start + ANSWERED_AT_ONCE]
+            if all(s.id in done for s in batch):
+                continue
+            answerer = engine()
+            forget(answerer)
+            for script, answer in zip(batch, answer_scripts(answerer, batch, params), strict=True):
+                if script.id in done:
+                    continue
+                dialogue = answer if isinstance(answer, Dialogue) else None
+                if dialogue is None:
+                    report.dropped[str(answer)] += 1
+                store.append(
+                    {"script": script.id, "dialogue": dialogue.as_dict() if dialogue else None}
+                )
+        rows = {row["script"]: row["dialogue"] for row in store}
+    kept = [parse_dialogue(rows[s.id]) for s in scripts if rows[s.id] is not None]
+    report.num_read = len(scripts)
+    return select(kept, request, report, part), report
+
+
+def answer_scripts(
+    engine: Engine, scripts: Sequence[Script], params: SamplingParams
+) -> list[Dialogue | str]:
+    """Return the dialogue of each script, answered in lock-step, or the reason why there is none.
+
+    A reply that the length limit cut is cut back to its last whole sentence. A
+    script with a reply of which nothing is left is dropped.
+
+    Args:
+        engine: who answers; it sees the dialogue so far and no system message.
+        scripts: what is asked; ids are unique.
+        params: how replies are drawn.
+
+    Raises:
+        GenerationError: the engine gave no reply.
+    """
+    histories: dict[str, list[Message]] = {script.id: [] for script in scripts}
+    dropped: dict[str, str] = {}
+    for turn in range(max(len(script.user_turns) for script in scripts)):
+        asked = [s for s in scripts if s.id not in dropped and turn < len(s.user_turns)]
+        for script in asked:
+            histories[script.id].append(Message("user", script.user_turns[turn]))
+        requests = [
+            GenerationRequest(f"{s.id}/{turn + 1}", tuple(histories[s.id]), group=s.id)
+            for s in asked
+        ]
+        generations = engine.generate(requests, params) if requests else []
+        for script, generation in zip(asked, generations, strict=True):
+            if reply := _usable(generation):
+                histories[script.id].append(Message("assistant", reply))
+            else:
+                dropped[script.id] = _REASONS.get(
+                    generation.finish, "no whole sentence before the limit"
+                )
+    return [dropped.get(s.id) or Dialogue(s.id, tuple(histories[s.id])) for s in scripts]
+
+
+def _usable(generation: Generation) -> str:
+    """Return the reply, cut back to whole sentences where it was cut off; may be empty."""
+    text = generation.text.strip()
+    return text if generation.finish == "stop" else last_sentence_cut(text)
+
+
+def last_sentence_cut(text: str) -> str:
+    """Return the text up to the end of its last whole sentence, or nothing.
+
+    The full stop of a list number ("2.") ends no sentence.
+    """
+    ends = [m.end() for m in re.finditer(r"[.!?…]+[\"'”’)\]*]*(?=\s|$)|[。！？]+[」』”]*", text)]
+    for end in reversed(ends):
+        if not re.search(r"(?:^|\s)\d+\.$", text[:end]):
+            return text[:end].strip()
+    return ""

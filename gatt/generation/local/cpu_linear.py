@@ -43,10 +43,6 @@ class _Layer:
         return id(self.module), self.adapter
 
     @property
-    def num_bytes(self) -> int:
-        return self.base.weight.numel() * self.base.weight.element_size()
-
-    @property
     def parts(self) -> list[torch.Tensor]:
         """The weights that the copy is made of: `[out, in]`, then A `[r, in]` and B `[out, r]`."""
         if self.adapter is None:
@@ -76,7 +72,6 @@ class _Layer:
 
 @dataclass(frozen=True)
 class _Packed:
-    num_bytes: int
     parts: list[torch.Tensor]
     """Kept alive, so that no other weight can get the same address."""
     state: list[float]
@@ -110,19 +105,15 @@ class PackedLinears:
     def _pack(self, layers: list[_Layer]) -> None:
         """Copy the missing and the changed weights; where they are too many, others are dropped."""
         kept = self._packed
-        missing = [
-            layer
-            for layer in layers
-            if layer.key not in kept or kept[layer.key].state != layer.state
-        ]
+        missing = [m for m in layers if m.key not in kept or kept[m.key].state != m.state]
         for layer in missing:
             kept.pop(layer.key, None)
-        held_bytes = sum(held.num_bytes for held in kept.values())
-        if held_bytes + sum(layer.num_bytes for layer in missing) > MOST_BYTES:
+        held_bytes = sum(held.parts[0].nbytes for held in kept.values())
+        if held_bytes + sum(layer.base.weight.nbytes for layer in missing) > MOST_BYTES:
             wanted = {layer.key for layer in layers}
             self._packed = kept = {key: held for key, held in kept.items() if key in wanted}
         for layer in missing:
-            kept[layer.key] = _Packed(layer.num_bytes, layer.parts, layer.state, layer.laid_out())
+            kept[layer.key] = _Packed(layer.parts, layer.state, layer.laid_out())
 
 
 def _layers(model: nn.Module) -> list[_Layer]:
@@ -140,7 +131,7 @@ def _layers(model: nn.Module) -> list[_Layer]:
         if id(m) not in left_out and type(m) is nn.Linear and _is_plain(m)
     ]
     layers = [*adapted, *plain]
-    return layers if sum(layer.num_bytes for layer in layers) <= MOST_BYTES else []
+    return layers if sum(layer.base.weight.nbytes for layer in layers) <= MOST_BYTES else []
 
 
 def _adapted(module: Any) -> _Layer | None:

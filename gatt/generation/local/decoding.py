@@ -20,8 +20,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from gatt.generation.base import SamplingParams, stream_seed
 from gatt.generation.local.batching import Group, Row, pieces, prefilled_together
 from gatt.generation.local.prefix.attention import AppendStep, RowStep, run_step
-from gatt.generation.local.prefix.cache import Prefix, RowCache
-from gatt.generation.local.prefix.stack import MOST_PAIRS, SharedPrefixes
+from gatt.generation.local.prefix.cache import MOST_PAIRS, Prefix, RowCache, SharedPrefixes
 
 if TYPE_CHECKING:
     from gatt.generation.local.engine import TransformersEngine

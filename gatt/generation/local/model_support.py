@@ -13,8 +13,7 @@ from gatt.generation.local.prefix.attention import (
     prefix_implementation,
     run_step,
 )
-from gatt.generation.local.prefix.cache import Prefix, RowCache
-from gatt.generation.local.prefix.stack import SharedPrefixes
+from gatt.generation.local.prefix.cache import Prefix, RowCache, SharedPrefixes
 
 CPU_CACHE_TOKENS: Final = 24_000
 CPU_KEPT_TOKENS: Final = 48_000

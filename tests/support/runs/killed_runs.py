@@ -34,7 +34,7 @@ from gatt.generation.base import (
 )
 from gatt.runs.store import RecordStore
 from gatt.sources import SourceReport, SourceRequest
-from gatt.sources import answered as module
+from gatt.sources import questions as module
 from tests.support.runs.stages import RecordingEngine
 from tests.support.runs.synth_runs import synth_config, varied_reply
 

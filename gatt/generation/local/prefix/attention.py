@@ -22,9 +22,8 @@ from transformers import AttentionInterface
 
 from gatt.comb.attention.backend import window_of
 from gatt.comb.attention.split import attend
-from gatt.generation.local.prefix.cache import Prefix, RowCache
+from gatt.generation.local.prefix.cache import Prefix, RowCache, SharedPrefixes
 from gatt.generation.local.prefix.row_attention import RowMask, row_attention
-from gatt.generation.local.prefix.stack import SharedPrefixes
 
 IMPLEMENTATION = "gatt_prefix"
 

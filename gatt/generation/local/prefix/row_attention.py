@@ -19,7 +19,7 @@ from functools import cached_property
 import torch
 
 from gatt.comb.attention.split import soft_capped
-from gatt.generation.local.prefix.stack import Read
+from gatt.generation.local.prefix.cache import Read
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 """Keys and values."""

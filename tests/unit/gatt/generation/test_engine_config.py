@@ -11,9 +11,8 @@ from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
-from gatt.generation.config import EngineConfig, local_engine, make_engine
+from gatt.generation.config import EngineConfig, local_engine
 from gatt.generation.scripted import ScriptedEngine
-from tests.support.models.tiny import save_tiny_model
 from tests.support.models.trained import save_trained
 
 
@@ -25,15 +24,6 @@ def test_a_scripted_reply_is_cut_by_words_and_counted() -> None:
         Generation("1 2 3", "length", 3),
     ]
     assert engine.num_requests == 2
-
-
-def test_the_configured_engine_answers(tmp_path) -> None:
-    config = EngineConfig(model=str(save_tiny_model(tmp_path)), device="cpu", max_rows=3)
-    engine = make_engine(config)
-    request = GenerationRequest("k", (Message("user", "hello"),))
-    (reply,) = engine.generate([request], SamplingParams(max_new_tokens=2))
-    assert 1 <= reply.num_tokens <= 2
-    assert (engine.max_rows, engine.context_tokens) == (3, 512)
 
 
 def test_an_adapter_of_another_model_is_told(tmp_path, caplog) -> None:

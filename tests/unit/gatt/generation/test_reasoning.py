@@ -19,12 +19,10 @@ from tests.support.models.tiny import tiny_tokenizer
         ("Bonjour.", "Bonjour."),
         ("", ""),
         ("<think>\nThey speak French.\n</think>\n\nBonjour.", "Bonjour."),
-        ("<think>\n\n</think>\n\nBonjour.", "Bonjour."),
         # The prompt opened the block.
         ("They speak French.\n</think>\n\nBonjour.", "Bonjour."),
         # Behind the reply's beginning the marks are text.
         ("Write <think> and </think> around it.", "Write <think> and </think> around it."),
-        ("<think>a</think>Close it with </think>.", "Close it with </think>."),
         ("The tag </think> closes it.", "The tag </think> closes it."),
         ("<think>\nThey speak", ""),
         ("<think>a</think>", ""),

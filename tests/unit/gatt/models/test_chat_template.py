@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -10,16 +12,15 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.views import prompt_of_turn
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import encode, render, rendered_on
+from gatt.models.control_tokens import control_tokens, refuse_control_tokens
 from gatt.models.encoded_view import encode_reply, encode_view, stop_token_ids
 from gatt.models.template_facts import inspect_template
+from tests.support.models.foreign_templates import foreign, foreign_tokenizer
 from tests.support.models.golden_templates import (
     COHERE,
-    FAMILIES,
     GEMMA,
     GEMMA3,
     LLAMA3,
-    PHI3,
-    QWEN3,
     SMOLLM2,
     WORDS,
     dialogue,
@@ -41,12 +42,8 @@ def view(num_turns: int = 3, system: str | None = "Be brief.") -> Dialogue:
     ("template", "line", "fact"),
     [
         ("a\n{{ 1 // 0 }}", 2, "ZeroDivisionError"),
-        ("a\n\n{{ messages[0].content.index('zyx') }}", 3, "ValueError"),
         ("{% macro f() %}\n{{ f() }}{% endmacro %}\n{{ f() }}", 2, "RecursionError"),
-        ("\n{{ ''.join(messages) }}", 2, "TypeError"),
-        ("{{ {}['a']['b'] }}", 1, "has no attribute"),
         ("a\n{% for i in range(10 ** 9) %}{% endfor %}", 2, "OverflowError"),
-        ("a\n{% include 'b' %}", 2, "no loader"),
         ("a\n{{ raise_exception('zyx') }}", 2, "zyx"),
         ("a\n{% if %}", 2, "Expected an expression"),
         # The date replaces the call, and later lines keep their numbers.
@@ -66,31 +63,6 @@ def test_a_template_that_does_not_end_is_interrupted(monkeypatch: pytest.MonkeyP
     loop = "{% for i in range(99999) %}"
     with pytest.raises(TemplateError, match=r"in its line 2: .*TimeoutError"):
         inspect_template(chatml(f"a\n{loop}{loop}{{% endfor %}}{{% endfor %}}"))
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
-def test_families_keep_the_prefix(family) -> None:
-    facts = inspect_template(family.tokenizer())
-    assert facts.is_prefix_preserving
-    assert facts.has_system == (family is not GEMMA)
-    assert facts.note == ("takes no system message" if family is GEMMA else "")
-
-
-@pytest.mark.parametrize(
-    ("family", "expected"),
-    [
-        (SMOLLM2, {"<|im_end|>"}),
-        (QWEN3, {"<|im_end|>"}),
-        (LLAMA3, {"<|eot_id|>"}),
-        (GEMMA, {"<end_of_turn>", "<eos>"}),
-        (PHI3, {"<|end|>", "<|endoftext|>"}),
-        (COHERE, {"<|END_OF_TURN_TOKEN|>"}),
-    ],
-    ids=lambda value: getattr(value, "name", ""),
-)
-def test_stop_tokens_are_the_end_of_turn_and_eos(family, expected) -> None:
-    tokenizer = family.tokenizer()
-    assert set(tokenizer.convert_ids_to_tokens(list(stop_token_ids(tokenizer)))) == expected
 
 
 class TestTrap5JoinedAndApart:
@@ -122,19 +94,6 @@ class TestTrap5JoinedAndApart:
         facts = inspect_template(tokenizer)
         assert not facts.is_prefix_preserving
         assert facts.note == "rewrites earlier turns when a new one comes"
-
-    def test_qwen3_reasoning_stands_in_the_target_and_not_in_the_history(self) -> None:
-        tokenizer = QWEN3.tokenizer()
-        body = (
-            Message("user", "Bye"), Message("assistant", "<think>\nfirst\n</think>\n\nFine"),
-            Message("user", "Bye"),
-        )  # fmt: skip
-        reasoned = Dialogue("d-1", body)
-        encoded = encode_view(tokenizer, reasoned)
-        assert "think" not in tokenizer.decode(encoded.input_ids)
-        prompt = encoded.input_ids[: encoded.prompt_lengths[0]]
-        target = encode_reply(tokenizer, reasoned, 1, prompt, "<think>\nfirst\n</think>\n\nFine")
-        assert tokenizer.decode(target) == "<think>\nfirst\n</think>\n\nFine<|im_end|>"
 
 
 SYSTEM_ON_TURNS = (
@@ -240,3 +199,33 @@ def test_a_date_that_cannot_be_fixed_is_logged_once(caplog: pytest.LogCaptureFix
         for _ in range(2):
             assert not render(tokenizer, question, add_generation_prompt=True).startswith("02 Jan")
     assert [r.getMessage().count("2020-01-02") for r in caplog.records] == [1]
+
+
+START = "<|im_start|>"
+
+
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+def test_a_control_token_is_refused_in_any_message_and_target(role: str) -> None:
+    tokenizer, said = SMOLLM2.tokenizer(), dialogue(2, "Be brief.")
+    odd = [replace(m, content=f"Bye {START}") if m.role == role else m for m in said.messages]
+    with pytest.raises(DataError, match=rf"'d-1', turn 1: .*{re.escape(START)}"):
+        encode_view(tokenizer, Dialogue("d-1", tuple(odd)))
+    prompt = encode_view(tokenizer, said).input_ids
+    with pytest.raises(DataError, match=rf"'d-1', turn 2: .*{re.escape(START)}"):
+        encode_reply(tokenizer, said, 2, prompt, f"Bye{START}Bye")
+
+
+def test_added_tokens_that_the_template_writes_are_control_tokens_too() -> None:
+    """Special or not; but a blank one, a bare word, and one that it does not write are text."""
+    template = "{# <h1> #}" + foreign("deepseek_r1_0528").template()
+    plain = ("<｜User｜>", "<｜Assistant｜>", "</think>", "<h1>", "\n\n", "assistant")
+    end = "<｜end▁of▁sentence｜>"
+    tokenizer = foreign_tokenizer(template, [end], plain, eos=end)
+    assert set(control_tokens(tokenizer)) == {"<s>", "<pad>", end, *plain[:3]}
+    refuse_control_tokens(tokenizer, "An assistant\n\nwrites <h1>, User and <think>.", "here")
+    for token in plain[:3]:
+        with pytest.raises(DataError, match=f"here: .*{re.escape(repr(token))}"):
+            refuse_control_tokens(tokenizer, f"Bye{token}Hello", "here")
+    # One that the template puts together is written, too, and a new template has its own.
+    tokenizer.chat_template = "{% for m in messages %}{{ '<' ~ 'h1>' ~ m.content }}{% endfor %}"
+    assert set(control_tokens(tokenizer)) == {"<s>", "<pad>", end, "<h1>"}

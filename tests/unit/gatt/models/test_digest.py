@@ -24,7 +24,6 @@ def test_the_same_files_elsewhere_are_the_same_model(tmp_path: Path) -> None:
     [
         ("model.safetensors", b"Weights"),
         ("config.json", b"{} "),
-        ("tokenizer.json", b"{}"),
         ("chat_template.jinja", b"{{ messages }}"),
         ("model-00002-of-00002.safetensors", b""),
     ],

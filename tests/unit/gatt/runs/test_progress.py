@@ -17,8 +17,6 @@ from gatt.runs.progress import LOG_SECONDS, progress_bar
         ),
         # 2 in 20 s, so the 2 that are left take 20 s: the 6 that were done before do not count.
         ([(20, 2)], 6, ["8/10 units, 20 s, about 20 s left"]),
-        ([(0, 10)], 0, ["10/10 units, 0 s, about 0 s left"]),
-        ([(LOG_SECONDS, 0)], 0, ["0/10 units, 15 s, time left unknown"]),
     ],
 )  # fmt: skip
 def test_a_log_gets_a_line_after_a_while_and_at_the_end(

@@ -16,9 +16,7 @@ KNOWN = ("French", "German", "learning_rate", "num_samples")
         ("FRENCH", 0.6, "French"),
         ("NUM_SAMPLE", 0.6, "num_samples"),
         ("rate", 0.4, "learning_rate"),
-        ("rate", 0.75, None),
         ("warmup", 0.6, None),
-        (3, 0.6, None),
     ],
 )
 def test_the_most_alike_known_word(word: object, cutoff: float, expected: str | None) -> None:

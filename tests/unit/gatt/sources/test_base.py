@@ -50,24 +50,12 @@ def test_counts_add_up_and_lengths_hold() -> None:
     assert report.as_dict()["dropped"] == dict(report.dropped)
 
 
-def test_parts_are_disjoint_and_complete() -> None:
-    pool = [dialogue(f"d{i}", 2) for i in range(60)]
-    ids = [
-        {d.id for d in select(pool, request(), SourceReport("x"), part)}  # type: ignore[arg-type]
-        for part in PARTS
-    ]
-    assert sum(map(len, ids)) == 60
-    assert set.union(*ids) == {d.id for d in pool}
-
-
 def test_nothing_left_names_the_longest() -> None:
     pool = [dialogue("a", 4), dialogue("b", 7)]
     report = SourceReport("x", num_read=2, first_problem="row 3: bad")
-    message = (
-        r"^source 'x': no dialogue with at least 9 turns \(longest found: 7; read 2; "
-        r"dropped too short: 2; first broken row: row 3: bad\): lower min_turns"
-    )
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(
+        DataError, match=r"'x': .* 9 turns .* 7; read 2; .* too short: 2; .* row 3: bad"
+    ):
         select(pool, request(min_turns=9, max_turns=9), report)
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from gatt.errors import ConfigError, DataError
-from gatt.sources import SourceRequest, chitchat, load_dialogues
-from gatt.sources.screening import problem_of
+from gatt.sources import chitchat
+from gatt.sources.chitchat import problem_of
+from gatt.sources.config import SourceConfig
 
-REQUEST = SourceRequest(2, 10, None, 0)
+CONFIG = SourceConfig(min_turns=2, max_turns=10)
 CLEAN = [
     "Hi, how are you doing today?",
     "I am good, just a little tired.",
@@ -34,7 +35,7 @@ def test_merges_runs_and_makes_the_first_speaker_the_user() -> None:
     assert chitchat.merge(raw) == [("b", "Hey& you\nWhat's up?"), ("a", "Not much")]
 
 
-def test_reads_and_counts(tmp_path: Path) -> None:
+def test_reads_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = {
         "ok": chat(*CLEAN),
         "lone": chat(*CLEAN, senders=1),
@@ -42,7 +43,9 @@ def test_reads_and_counts(tmp_path: Path) -> None:
         "mail": chat(*CLEAN[:3], "Write me at jo.doe@mail.example, I will be there."),
         "rude": chat(*CLEAN[:3], "I do not give a shit about it."),
     }
-    dialogues, report = load_dialogues("chitchat", REQUEST, path=write(tmp_path, raw))
+    path = write(tmp_path, raw)
+    monkeypatch.setattr(chitchat, "dataset_path", lambda: path)
+    dialogues, report = CONFIG.load(None)
     assert [d.id for d in dialogues] == ["chitchat-ok"]
     assert [m.content for m in dialogues[0].messages] == CLEAN
     assert dialogues[0].messages[0].role == "user"
@@ -54,14 +57,8 @@ def test_reads_and_counts(tmp_path: Path) -> None:
     ("message", "reason"),
     [
         ("You can call me, it is 801-555-0123.", "personal data"),
-        ("Have a look at www.example for it", "personal data"),
         ("I am @some_body there", "personal data"),
-        ("You should add me on snapchat", "personal data"),
-        ("I live at 12 North Elm Street", "personal data"),
         ("Well my name is Jane Doe", "personal data"),
-        ("asl?", "personal data"),
-        ("I am 19/f and you", "personal data"),
-        ("So what is your number", "personal data"),
         ("He wants to kill   yourself I think", "blocked word"),
         ("That is so FUCKING good", "blocked word"),
         ("No hablo nada bien ingles pero quiero aprender mucho contigo", "not English"),
@@ -77,14 +74,11 @@ def test_screen_drops(message: str, reason: str) -> None:
     [
         "My name is Luke and my sister's name is Leia",
         "I am in class, and the glass is in Essex.",
-        "It is a 7 hour drive and I have 1000 things to do",
         "My number one thing is pie, so that is your number one too?",
-        "I am from Virginia and I killed time there.",
-        "",
     ],
 )
 def test_screen_keeps(message: str) -> None:
-    assert problem_of([*CLEAN, message or "Ok then, see you."]) is None
+    assert problem_of([*CLEAN, message]) is None
 
 
 def test_screen_drops_one_word_chats_and_foreign_script() -> None:
@@ -96,7 +90,7 @@ def test_screen_drops_one_word_chats_and_foreign_script() -> None:
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chitchat, "PACKAGE", "no_such_package_here")
     with pytest.raises(ConfigError, match=r"^source 'chitchat': .* pip install chitchat-dataset"):
-        load_dialogues("chitchat", REQUEST)
+        CONFIG.load(None)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +102,10 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         ("{", "broken JSON"),
     ],
 )
-def test_bad_files(tmp_path: Path, text: str | None, fact: str) -> None:
+def test_bad_files(tmp_path: Path, monkeypatch, text: str | None, fact: str) -> None:
     path = tmp_path / "dataset.json"
+    monkeypatch.setattr(chitchat, "dataset_path", lambda: path)
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"dataset\.json: .*{fact}"):
-        load_dialogues("chitchat", REQUEST, path=path)
+        CONFIG.load(None)

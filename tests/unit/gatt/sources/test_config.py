@@ -71,14 +71,6 @@ def test_no_more_than_max_rows_are_read(folder: Path, streaming: bool) -> None:
     assert {d.id.rpartition("-")[0] for d in dialogues} == {"de-train"}
 
 
-def test_a_column_of_conversations_in_a_file(tmp_path: Path) -> None:
-    turns = [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]
-    path = tmp_path / "one.jsonl"
-    path.write_text(json.dumps({"id": "a", "talk": turns}) + "\n", encoding="utf-8")
-    (dialogue,), _ = hub(path, column="talk").load(None)
-    assert (dialogue.user_turns, dialogue.replies) == (("Hi",), ("Hello",))
-
-
 @pytest.mark.parametrize(
     ("settings", "facts"),
     [
@@ -96,15 +88,9 @@ def test_what_the_data_set_has_not(folder: Path, settings: Any, facts: list[str]
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [
-        ("config_name", "de"),
-        ("split", "test"),
-        ("column", "chat"),
-        ("streaming", True),
-        ("max_rows", 5),
-    ],
+    [("config_name", "de"), ("split", "test"), ("streaming", True), ("max_rows", 5)],
 )
-@pytest.mark.parametrize("name", ["chitchat", "questions", "jsonl"])
+@pytest.mark.parametrize("name", ["chitchat", "jsonl"])
 def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
     path = "d.jsonl" if name == "jsonl" else None
     with pytest.raises(
@@ -118,11 +104,8 @@ def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
     [
         ({"name": "chat"}, r"^name is 'chat': expected one of chitchat, hub, jsonl, questions$"),
         ({"name": "jsonl"}, "^source 'jsonl' needs 'path'$"),
-        ({"name": "hub"}, "^source 'hub' needs 'path'$"),
         ({"path": "x"}, "^source 'chitchat' takes no 'path', found 'x'$"),
         ({"name": "hub", "path": "x", "split": " "}, "^split is ' ': expected a name$"),
-        ({"name": "hub", "path": "x", "column": ""}, "^column is '': expected a name$"),
-        ({"name": "hub", "path": "x", "config_name": ""}, "^config_name is '': expected a name$"),
         ({"name": "hub", "path": "x", "max_rows": 0}, "^max_rows is 0: expected at least 1, or nu"),
         ({"name": "hub", "path": "x", "streaming": True}, "^streaming needs 'max_rows', the most"),
     ],

@@ -9,16 +9,21 @@ from typing import Any
 import datasets
 import pytest
 
+from gatt.data.dialogue import Dialogue
 from gatt.errors import ConfigError, DataError
-from gatt.sources import SourceRequest, load_dialogues
+from gatt.sources import SourceReport
+from gatt.sources.config import SourceConfig
 
-REQUEST = SourceRequest(1, 4, None, 0)
 PAIR = [{"role": "user", "content": "Hi {}"}, {"role": "assistant", "content": "Hello"}]
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+
+def load(path: object, **changes: Any) -> tuple[list[Dialogue], SourceReport]:
+    return SourceConfig(name="hub", path=str(path), min_turns=1, max_turns=4, **changes).load(None)
 
 
 def messages(num: int) -> list[list[dict[str, str]]]:
@@ -32,8 +37,7 @@ def test_saved_folder_parquet_folder_and_file_give_the_same(tmp_path: Path) -> N
     (tmp_path / "files").mkdir()
     data.to_parquet(str(tmp_path / "files" / "train.parquet"))
     found = [
-        load_dialogues("hub", REQUEST, path=str(tmp_path / where))[0]
-        for where in ("saved", "dict", "files", "files/train.parquet")
+        load(tmp_path / where)[0] for where in ("saved", "dict", "files", "files/train.parquet")
     ]
     assert {d.id for d in found[0]} == {"a", "b"}
     assert found[1:] == [found[0]] * 3
@@ -45,7 +49,7 @@ def test_a_compressed_file_reads_as_the_plain_one(tmp_path: Path, ending: str) -
     packed = {"gz": gzip.compress, "xz": lzma.compress}.get(path.suffix[1:], bytes)
     rows = "".join(json.dumps({"messages": m}) + "\n" for m in messages(2))
     path.write_bytes(packed(rows.encode()))
-    found, _ = load_dialogues("hub", REQUEST, path=str(path))
+    found, _ = load(path)
     assert sorted((d.id, d.messages[0].content) for d in found) == [
         ("talk-0", "Hi 0"), ("talk-1", "Hi 1"),
     ]  # fmt: skip
@@ -55,30 +59,17 @@ def test_broken_rows_are_counted(tmp_path: Path) -> None:
     rows = [*messages(2), [PAIR[1]]]
     data = datasets.Dataset.from_dict({"id": ["a", "a", "c"], "messages": rows})
     data.save_to_disk(str(tmp_path / "saved"))
-    dialogues, report = load_dialogues("hub", REQUEST, path=str(tmp_path / "saved"))
+    dialogues, report = load(tmp_path / "saved")
     assert [d.id for d in dialogues] == ["a"]
     assert report.dropped == {"repeated id": 1, "broken row": 1}
     assert report.first_problem is not None
     assert report.first_problem.startswith("row 2: dialogue 'c', turn 1: expected role 'user'")
 
 
-def test_column_that_is_no_list_is_a_broken_row(tmp_path: Path) -> None:
-    data = datasets.Dataset.from_dict({"messages": [{"role": "user", "content": "Hi"}]})
-    data.save_to_disk(str(tmp_path / "talk"))
-    with pytest.raises(DataError, match=r"first broken row: row 0: 'messages' is dict: expected a"):
-        load_dialogues("hub", REQUEST, path=str(tmp_path / "talk"))
-
-
 def test_stream_names_rows_by_position_whatever_the_seed(tmp_path: Path) -> None:
     datasets.Dataset.from_dict({"messages": messages(9)}).save_to_disk(str(tmp_path / "talk"))
     for seed in (0, 1):
-        dialogues, report = load_dialogues(
-            "hub",
-            SourceRequest(1, 1, None, seed),
-            path=str(tmp_path / "talk"),
-            streaming=True,
-            max_rows=5,
-        )
+        dialogues, report = load(tmp_path / "talk", seed=seed, streaming=True, max_rows=5)
         assert report.num_read == 5
         for d in dialogues:
             assert d.id == f"talk-{d.user_turns[0].removeprefix('Hi ')}"
@@ -87,7 +78,7 @@ def test_stream_names_rows_by_position_whatever_the_seed(tmp_path: Path) -> None
 def test_sharegpt_column(tmp_path: Path) -> None:
     turns = [[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]]
     datasets.Dataset.from_dict({"conversations": turns}).save_to_disk(str(tmp_path / "talk"))
-    dialogues, _ = load_dialogues("hub", REQUEST, path=str(tmp_path / "talk"))
+    dialogues, _ = load(tmp_path / "talk")
     assert [(d.id, d.replies) for d in dialogues] == [("talk-0", ("Hello",))]
 
 
@@ -97,14 +88,14 @@ def test_what_cannot_be_loaded_is_one_line(tmp_path: Path, monkeypatch: pytest.M
     data.to_parquet(str(tmp_path / "one.parquet"))
     for name in ("d", "one.parquet"):
         with pytest.raises(DataError, match=r"^data set '[^\n]*', split 'test', [^\n]*$"):
-            load_dialogues("hub", REQUEST, path=str(tmp_path / name), split="test")
+            load(tmp_path / name, split="test")
 
     def load_dataset(*_: Any, **__: Any) -> None:
         raise ConnectionError("odd\nthing")
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     with pytest.raises(DataError, match=r"^data set 'a/b', .* \(ConnectionError: odd thing\): "):
-        load_dialogues("hub", REQUEST, path="a/b")
+        load("a/b")
 
 
 def test_what_has_no_configurations(tmp_path: Path) -> None:
@@ -116,4 +107,4 @@ def test_what_has_no_configurations(tmp_path: Path) -> None:
             ConfigError,
             match=rf"{name} is {what} and has no configurations: .* no config_name, found 'de'$",
         ):
-            load_dialogues("hub", REQUEST, path=str(tmp_path / name), config_name="de")
+            load(tmp_path / name, config_name="de")

@@ -22,7 +22,6 @@ from gatt.errors import ConfigError, DataError, GenerationError, ModelError
 from gatt.generation.cluster.config import RayConfig, with_workers
 from gatt.generation.cluster.pool import EngineAnywhere, Holder, connected, room_for
 from gatt.generation.config import EngineConfig
-from gatt.generation.servers.config import ServerConfig
 from gatt.runs.provenance import versions
 from tests.support.runs.stages import write_model
 
@@ -94,7 +93,7 @@ def test_without_ray_it_is_said_how_to_get_it(monkeypatch) -> None:
 @pytest.mark.parametrize("command", ["synth", "eval"])
 def test_both_commands_take_a_number_of_workers(command: str, monkeypatch) -> None:
     module = {"synth": synth, "eval": eval_command}[command]
-    fake_ray(monkeypatch, is_initialized=False)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
     seen: list[Any] = []
     monkeypatch.setattr(module, "execute", lambda config: seen.append(config.ray) or "")
     assert main([command, "--output_dir=out", "--workers=3"]) == 0
@@ -102,45 +101,15 @@ def test_both_commands_take_a_number_of_workers(command: str, monkeypatch) -> No
     assert seen == [RayConfig(address="local", num_workers=3), RayConfig(num_workers=5)]
 
 
-def fake_ray(monkeypatch: pytest.MonkeyPatch, *, is_initialized: bool, problem: str = "") -> Any:
-    calls: list[Any] = []
-
-    def init(**words: Any) -> None:
-        calls.append(words)
-        if problem:
-            raise ConnectionError(problem)
-
-    module = SimpleNamespace(
-        init=init,
-        is_initialized=lambda: is_initialized,
-        shutdown=lambda: calls.append("shutdown"),
-        calls=calls,
-    )
-    monkeypatch.setitem(sys.modules, "ray", module)
-    monkeypatch.delenv("RAY_USAGE_STATS_ENABLED", raising=False)
-    return module
-
-
-def test_a_connection_is_closed_by_whoever_made_it(monkeypatch) -> None:
-    ray = fake_ray(monkeypatch, is_initialized=False)
-    with connected("local") as found:
-        assert found is ray
-        (words,) = ray.calls
-        assert (words["address"], words["include_dashboard"]) == ("local", False)
-    assert ray.calls[1:] == ["shutdown"]
-    ray = fake_ray(monkeypatch, is_initialized=True)
-    with connected("auto"):
-        pass
-    assert ray.calls == []
-
-
 def test_a_cluster_that_is_not_there_is_one_line(monkeypatch) -> None:
-    fake_ray(monkeypatch, is_initialized=False, problem="Could not find any.\nMore on that")
-    with (
-        pytest.raises(ConfigError, match=r"^ray\.address is 'auto': Could not find any"),
-        connected("auto"),
-    ):
-        pytest.fail("connected")
+    def init(**_: Any) -> None:
+        raise ConnectionError("Could not find any.\nMore on that")
+
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    ray = SimpleNamespace(init=init, is_initialized=lambda: False)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(ConfigError, match=r"^ray\.address is 'auto': Could not find any"):
+        connected("auto").__enter__()
 
 
 def test_a_worker_says_where_it_is_and_works_with_the_same_versions_only() -> None:
@@ -186,12 +155,6 @@ def test_other_weights_of_the_same_name_are_refused(made: list[Any], name: str) 
     with pytest.raises(ModelError, match=rf"^{place}: "):
         engine()
     assert len(made) == 1
-
-
-def test_a_served_model_and_adapter_keep_their_names(made: list[Any]) -> None:
-    served = EngineConfig(model="models/llama", server=ServerConfig(urls=("http://host/v1",)))
-    EngineAnywhere.of(served, {"gatt": "adapter"})()
-    assert made == [(served, {"gatt": "adapter"})]
 
 
 def test_workers_that_stand_elsewhere_find_model_and_adapter(

@@ -36,18 +36,14 @@ class FakeRay:
         self.calls: list[tuple[str, Any]] = []
         self.started: list[Any] = []
         self.killed: list[Any] = []
-        self.options: dict[str, Any] = {}
 
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 2.0}
 
     def remote(self, holder: type) -> FakeRay:
         self.holder = holder
-        return SimpleNamespace(options=self.with_options)
-
-    def with_options(self, **options: Any) -> Any:
-        self.options = options
-        return SimpleNamespace(remote=self.new_actor)
+        actor = SimpleNamespace(remote=self.new_actor)
+        return SimpleNamespace(options=lambda **_: actor)
 
     def new_actor(self, *words: Any) -> Any:
         holder = self.holder(*words)
@@ -113,17 +109,6 @@ def made(
     return work_on_cluster(
         config, lambda: square, items, num_items=len(items), has_local_model=False
     )
-
-
-def test_values_come_in_the_order_of_their_items(monkeypatch) -> None:
-    ray = FakeRay()
-    assert list(made(monkeypatch, ray)) == [n * n for n in range(9)]
-    assert [item for name, item in ray.calls if name == "work"] != list(range(9))
-    assert len(ray.started) == 2
-    assert sorted(actor.number for actor in ray.killed) == [0, 1]
-    assert ray.options == {
-        "max_restarts": 0, "max_task_retries": 0, "num_cpus": 1.0, "num_gpus": 0.0,
-    }  # fmt: skip
 
 
 def test_no_item_starts_no_worker_and_few_items_start_few(monkeypatch) -> None:

@@ -1,10 +1,9 @@
-"""Which rows are decoded together: within both limits, and each prefix from its front to its end."""
+"""Which rows are decoded together: within both limits, and every prefix is read once with little beside."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from gatt.generation.local.batching import (
     plan_groups,
     prefilled_together,
 )
+from gatt.generation.local.prefix.cache import MOST_IDLE, _products
 
 TRUNK = tuple(range(2000))
 
@@ -61,42 +61,11 @@ def flat(batches: Sequence[Sequence[Group]]) -> list[int]:
     return [index for batch in indices(batches) for index in batch]
 
 
-def test_one_dialogue_of_many_turns_is_cut_to_the_memory() -> None:
-    rows = [row(i, 50 * (i + 1)) for i in range(20)]
-    # 1,000 tokens of prefix and 20 rows of 51: more than half of it must wait.
-    assert held(plan_groups(rows), 50) == 2020
-    batches = planned(rows, max_cache_tokens=1200)
-    assert flat(batches) == list(range(20))
-    assert [held(batch, 50) <= 1200 for batch in batches] == [True] * len(batches)
-    # Eleven rows read 550 tokens of the prefix: 550 + 11 * 51 = 1,111; twelve would hold 1,212.
-    assert len(batches[0][0].rows) == 11
-
-
 def test_the_row_that_a_roll_out_goes_on_from_comes_last() -> None:
     rows = [row(0, 300), *(row(i, 300, 5, is_aside=True) for i in (1, 2, 3))]
     batches = planned(rows, max_rows=2)
     assert indices(batches) == [[1, 2], [3, 0]]
     assert [batch[0].continued for batch in batches] == [None, rows[0]]
-
-
-def test_a_probe_that_reads_far_beyond_the_turns_is_what_the_others_share() -> None:
-    rows = [row(0, 300), *(row(i, 100 * i, 8, is_aside=True) for i in (1, 6, 9))]
-    (group,) = plan_groups(rows)
-    assert len(group.prefix) == 908
-    # No row's suffix is longer than its question, so that little is padded.
-    assert [len(r.suffix) for r in group.rows] == [0, 8, 8, 0]
-
-
-@pytest.mark.parametrize("question", [8, 60, 200])
-def test_a_probe_in_place_of_the_turn_leaves_the_reply_to_be_read_again(question: int) -> None:
-    rows = [row(0, 300, 5), row(1, 295, question, is_aside=True)]
-    (group,) = plan_groups(rows)
-    assert group.continued is rows[0]
-
-
-def test_a_long_probe_of_another_start_takes_nobody_out_of_the_group() -> None:
-    rows = [row(0, 400), row(1, 600), row(2, 900), row(3, 5, 1100, is_aside=True)]
-    assert [[r.index for r in group.rows] for group in plan_groups(rows)] == [[3], [0, 1, 2]]
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -142,3 +111,19 @@ def test_rows_are_encoded_together_as_far_as_their_scores_fit() -> None:
     assert sorted(i for part in parts for i in part) == list(range(9))
     # One is encoded whatever it takes.
     assert list(prefilled_together([100], [900], 1)) == [[0]]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    work=st.lists(st.lists(st.integers(1, 90), max_size=9), min_size=1, max_size=20),
+    most=st.integers(1, 5000),
+)
+def test_every_row_is_read_once_and_little_beside(work: list[list[int]], most: int) -> None:
+    covered = []
+    for first, end in _products(work, 0, len(work), most):
+        covered += list(range(first, end))
+        part = work[first:end]
+        done = len(part) * max(map(len, part)) * max(max(w, default=0) for w in part)
+        assert len(part) == 1 or done <= min(most, MOST_IDLE * sum(map(sum, part)))
+    assert covered == sorted(set(covered))
+    assert {i for i, w in enumerate(work) if w} <= set(covered)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 
 from gatt.data.dialogue import Dialogue
 from gatt.data.views import prompt_of_turn
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.chat_template import encode
 from gatt.models.encoded_view import encode_reply, encode_view
-from gatt.models.load import load_adapter
 from tests.support.models.engine_prompts import make_loaded
-from tests.support.models.tiny import tiny_llama, tiny_tokenizer
+from tests.support.models.tiny import tiny_tokenizer
 from tests.support.runs.stages import dialogue
 
 
@@ -46,17 +44,3 @@ def test_what_lies_behind_the_context_is_not_charged() -> None:
     for end, expected in ((spans[1][1], cut), (spans[0][1] - 1, (0.0, 0))):
         engine.model.config.max_position_embeddings = end
         assert engine.reply_loss(told) == pytest.approx(expected)
-
-
-def test_the_engine_charges_the_base_model_and_an_adapter_apart(tmp_path) -> None:
-    tokenizer = tiny_tokenizer()
-    torch.manual_seed(3)
-    config = LoraConfig(r=4, target_modules=["q_proj", "up_proj"], init_lora_weights=False)
-    get_peft_model(tiny_llama(tokenizer), config).save_pretrained(tmp_path)
-    told = dialogue(1, 4)
-    alone = TransformersEngine(make_loaded(tokenizer)).reply_loss(told)
-    engine = TransformersEngine(load_adapter(make_loaded(tokenizer), tmp_path, "gatt"))
-    base = engine.reply_loss(told)
-    assert base == pytest.approx(alone)
-    assert engine.reply_loss(told, "gatt")[0] != pytest.approx(base[0])
-    assert engine.reply_loss(told) == base

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from peft import LoraConfig, get_peft_model
 
 from gatt.data.dialogue import Message
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.local import batching as rows_module
 from gatt.generation.local.engine import TransformersEngine
-from gatt.generation.local.prefix.attention import IMPLEMENTATION
 from gatt.models.chat_template import encode
 from gatt.models.load import load_adapter
 from tests.support.models.engine_prompts import (
@@ -27,9 +23,15 @@ from tests.support.models.engine_prompts import (
     make_loaded,
     reference,
 )
-from tests.support.models.tiny import tiny_llama, tiny_tokenizer
+from tests.support.models.tiny import tiny_tokenizer
+from tests.support.models.trained import save_adapter
 
-BOTH_PATHS = pytest.mark.parametrize("shares", [True, False], ids=["shared", "one by one"])
+BOTH_PATHS = pytest.mark.usefixtures("_path")
+
+
+@pytest.fixture(params=[True, False], ids=["shared", "one by one"])
+def _path(request, monkeypatch) -> None:
+    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: request.param)
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +39,11 @@ def tokenizer() -> Any:
     return tiny_tokenizer()
 
 
-def save_adapter(folder: Path, tokenizer: Any, seed: int) -> Path:
-    model = tiny_llama(tokenizer, initializer_range=0.3)
-    torch.manual_seed(seed)
-    config = LoraConfig(
-        r=4, lora_alpha=16, target_modules=["q_proj", "v_proj", "up_proj"], init_lora_weights=False
-    )
-    get_peft_model(model, config).save_pretrained(folder)
-    return folder
-
-
 @BOTH_PATHS
 @pytest.mark.parametrize(
     "limits", [{}, {"max_rows": 4}, {"max_cache_tokens": 700}, {"max_rows": 1}]
 )
-def test_greedy_replies_are_those_of_plain_generate(monkeypatch, tokenizer, shares, limits):
-    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+def test_greedy_replies_are_those_of_plain_generate(tokenizer, limits):
     loaded = make_loaded(tokenizer)
     engine = make_engine(loaded, **limits)
     requests = grid()
@@ -65,14 +56,14 @@ def test_greedy_replies_are_those_of_plain_generate(monkeypatch, tokenizer, shar
 
 
 @BOTH_PATHS
-def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer, shares):
-    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+def test_adapters_and_base_are_switched_by_name(tmp_path, tokenizer):
     loaded = make_loaded(tokenizer)
     plain = make_engine(loaded)
     requests = grid(("Ann", "Clara"), (1, 3))
     of_base = [reference(plain, loaded.model, r, GREEDY) for r in requests]
-    for seed, name in enumerate(("one", "two"), start=1):
-        loaded = load_adapter(loaded, save_adapter(tmp_path / name, tokenizer, seed), name)
+    for name, target in {"one": "v_proj", "two": "up_proj"}.items():
+        save_adapter(tmp_path / name, "tiny", target, initializer_range=0.3)
+        loaded = load_adapter(loaded, tmp_path / name, name)
     engine = make_engine(loaded)
     for name in ("one", "two", None, "one"):
         replies = engine.generate(requests, GREEDY, name)
@@ -84,21 +75,6 @@ def test_adapters_and_base_are_switched_by_name(monkeypatch, tmp_path, tokenizer
         expected = [reference(engine, tuned, r, GREEDY) for r in requests]
         assert replies == expected
         assert expected != of_base
-
-
-@BOTH_PATHS
-@pytest.mark.parametrize("has_asides", [True, False])
-def test_a_roll_out_that_grows_equals_prompts_answered_afresh(
-    monkeypatch, tokenizer, shares, has_asides
-):
-    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
-    loaded = make_loaded(tokenizer)
-    engine = make_engine(loaded)
-    for turn in (1, 2, 3, 4, 2):
-        requests = grid(turns=(turn,))
-        requests = requests if has_asides else requests[::2]
-        expected = [reference(engine, loaded.model, r, GREEDY) for r in requests]
-        assert engine.generate(requests, GREEDY) == expected
 
 
 def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
@@ -127,8 +103,7 @@ def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
 
 
 @BOTH_PATHS
-def test_a_draw_depends_on_seed_and_key_not_on_company(monkeypatch, tokenizer, shares):
-    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+def test_a_draw_depends_on_seed_and_key_not_on_company(tokenizer):
     loaded = make_loaded(tokenizer)
     requests = grid()
     together = make_engine(loaded).generate(requests, DRAWN)
@@ -142,8 +117,7 @@ def test_a_draw_depends_on_seed_and_key_not_on_company(monkeypatch, tokenizer, s
 
 
 @BOTH_PATHS
-def test_a_prefill_is_given_to_the_model_and_begins_the_text(monkeypatch, tokenizer, shares):
-    monkeypatch.setattr(rows_module, "_is_worth_sharing", lambda *_: shares)
+def test_a_prefill_is_given_to_the_model_and_begins_the_text(tokenizer):
     loaded = make_loaded(tokenizer)
     engine = make_engine(loaded)
     plain = grid(("Ann",))
@@ -153,7 +127,7 @@ def test_a_prefill_is_given_to_the_model_and_begins_the_text(monkeypatch, tokeni
     assert all(g.text.startswith("Hello there, I like") for g in replies)
 
 
-def test_a_prefill_that_merges_with_the_prompt_is_refused(monkeypatch, tokenizer):
+def test_a_prefill_that_merges_with_the_prompt_is_refused(tokenizer):
     open_ended = "{% for m in messages %}{{ m['content'] + '<|im_end|>' }}{% endfor %}th"
     merging = tiny_tokenizer(
         open_ended.replace("th", "{% if add_generation_prompt %}th{% endif %}")
@@ -182,21 +156,6 @@ def test_an_unknown_adapter_is_refused_naming_those_that_are_loaded(tmp_path, to
     requests = grid(("Ann",))
     with pytest.raises(ModelError, match=r"'gatt'.*none"):
         TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
-    loaded = load_adapter(loaded, save_adapter(tmp_path / "one", tokenizer, 1), "one")
+    loaded = load_adapter(loaded, save_adapter(tmp_path / "one", "tiny"), "one")
     with pytest.raises(ModelError, match=r"'gatt'.*one"):
         TransformersEngine(loaded).generate(requests, GREEDY, "gatt")
-
-
-def test_the_models_own_attention_is_put_back_even_after_a_failure(monkeypatch, tokenizer):
-    loaded = make_loaded(tokenizer)
-    engine = TransformersEngine(loaded)
-    before = loaded.model.config._attn_implementation
-
-    def fail(*_: object) -> None:
-        assert loaded.model.config._attn_implementation == IMPLEMENTATION
-        raise RuntimeError("stopped")
-
-    monkeypatch.setattr("gatt.generation.local.engine.generate_batch", fail)
-    with pytest.raises(RuntimeError, match="stopped"):
-        engine.generate(grid(), GREEDY)
-    assert loaded.model.config._attn_implementation == before != IMPLEMENTATION

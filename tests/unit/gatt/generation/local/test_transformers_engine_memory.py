@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
-from gatt.data.dialogue import Message
 from gatt.generation.base import GenerationRequest
 from gatt.generation.local import decoding
 from gatt.generation.local.engine import TransformersEngine
+from gatt.generation.local.model_support import CPU_CACHE_TOKENS, CPU_KEPT_TOKENS, cache_limits
 from gatt.models.chat_template import encode
 from tests.support.models.engine_prompts import (
     DRAWN,
@@ -20,27 +22,12 @@ from tests.support.models.engine_prompts import (
     make_loaded,
     reference,
 )
-from tests.support.models.tiny import tiny_tokenizer
+from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
     return tiny_tokenizer()
-
-
-def test_one_call_encodes_what_a_group_shares_once(tokenizer):
-    engine = TransformersEngine(make_loaded(tokenizer))
-    requests = [
-        GenerationRequest(f"{turn}", conversation("Clara", turn), group="g")
-        for turn in (1, 2, 3, 4)
-    ]
-    engine.generate(requests, GREEDY)
-    lengths = [len(encode(tokenizer, r.messages, True)) for r in requests]
-    assert engine.counters.num_prompt_tokens == sum(lengths)
-    assert engine.counters.num_encoded_tokens == lengths[-1]
-    # Asked again, each prompt's last token gives the logits that its reply is drawn from.
-    engine.generate(requests, GREEDY)
-    assert engine.counters.num_encoded_tokens == lengths[-1] + len(lengths)
 
 
 @pytest.fixture
@@ -101,34 +88,6 @@ def test_the_memory_of_one_dialogue_is_bounded_by_the_setting(tokenizer, held):
     assert len(held) == len(requests)
 
 
-def test_the_memory_of_many_dialogues_is_bounded_with_the_copies_of_their_prefixes(tokenizer, held):
-    loaded = make_loaded(tokenizer, max_position_embeddings=1024)
-    requests = [
-        GenerationRequest(f"{name}/{turn}", conversation(name, turn), group=name)
-        for name, turns in {"Ann": 3, "Bob": 3, "Eve": 4, "Dan": 8}.items()
-        for turn in range(1, turns + 1)
-    ]
-    expected = make_engine(loaded).generate(requests, GREEDY)
-    most = held.pop() * 2 // 3
-    assert not held
-    assert make_engine(loaded, max_cache_tokens=most).generate(requests, GREEDY) == expected
-    assert len(held) > 1
-    assert max(held) <= most
-
-
-def test_probes_in_batches_of_their_own_leave_the_reply_that_is_read_again(tokenizer):
-    engine = TransformersEngine(make_loaded(tokenizer), max_rows=2)
-    engine.stop_ids = frozenset()
-    said = conversation("Clara", 2)
-    asides = [(*said[:-1], Message("user", f"{word} likes what?")) for word in ("A", "B", "C")]
-    requests = [GenerationRequest("main", said, group="g")]
-    requests += [GenerationRequest(m[-1].content, m, group="g", is_aside=True) for m in asides]
-    replies = engine.generate(requests, GREEDY)
-    assert replies == [reference(engine, engine.model, r, GREEDY) for r in requests]
-    prompt = encode(tokenizer, said, True)
-    assert len(engine.kept.ids((None, "g"))) == len(prompt) + GREEDY.max_new_tokens - 1
-
-
 def test_only_a_dialogue_that_comes_back_is_told_to_be_encoded_again(tokenizer, caplog):
     engine = TransformersEngine(make_loaded(tokenizer), max_kept_tokens=200)
     with caplog.at_level(logging.WARNING):
@@ -143,3 +102,17 @@ def test_only_a_dialogue_that_comes_back_is_told_to_be_encoded_again(tokenizer, 
         engine.generate([request], GREEDY)
     assert engine.counters.num_encoded_again >= len(encode(tokenizer, conversation("n0", 2), True))
     assert ["max_kept_tokens" in m for m in caplog.messages] == [True]
+
+
+def test_limits_grow_with_the_memory_of_a_gpu(monkeypatch) -> None:
+    model = tiny_llama(tiny_tokenizer())
+    assert cache_limits(model) == (CPU_CACHE_TOKENS, CPU_KEPT_TOKENS)
+    layers = model(input_ids=torch.tensor([[5, 6, 7]]), use_cache=True).past_key_values.layers
+    bytes_per_token = sum(layer.keys.nbytes + layer.values.nbytes for layer in layers) // 3
+    on_gpu = SimpleNamespace(config=model.config, dtype=model.dtype, device=torch.device("cuda"))
+    room = 10_000_000
+    free = room * bytes_per_token
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (free, 2 * free))
+    assert cache_limits(on_gpu) == (room // 4, 35 * room // 100)
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (0, 2 * free))
+    assert cache_limits(on_gpu) == (CPU_CACHE_TOKENS, CPU_KEPT_TOKENS)
