@@ -61,6 +61,30 @@ def headline() -> str:
     )
 
 
+def larger() -> str:
+    """Return what each arm of Qwen2.5-Coder-0.5B keeps at turn 20."""
+    arms = {
+        "base": "base model",
+        "base+reminder_5": "repeated on every fifth turn",
+        "base+reminder": "on every turn",
+        "gatt": "GAtt",
+    }
+    rows = {
+        "asked about it": Figure("table30", "probe_recall", "reference"),
+        "ordinary reply, people's history": Figure("ordinary", history="reference", split="train"),
+        "the same, unseen instruction": Figure(
+            "ordinary", history="reference", split="heldout_value"
+        ),
+    }
+    return table(
+        ["at turn 20", *arms.values()],
+        [
+            [name, *(percent(figure.at(arm, 20), with_interval=False) for arm in arms)]
+            for name, figure in rows.items()
+        ],
+    )
+
+
 def by_turn() -> str:
     """Return what each arm keeps turn by turn."""
     turns = (1, 2, 4, 8, 20, 30, 40)
@@ -86,7 +110,7 @@ def ablations() -> str:
     )
 
 
-TABLES: Final = {"headline": headline, "by_turn": by_turn, "ablations": ablations}
+TABLES: Final = {"headline": headline, "larger": larger, "by_turn": by_turn, "ablations": ablations}
 
 
 NAMES: Final = {
