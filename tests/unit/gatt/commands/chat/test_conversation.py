@@ -183,8 +183,8 @@ def test_commands_change_what_holds() -> None:
 
 def test_mistakes_are_one_line_and_the_talk_goes_on() -> None:
     talk, _ = chat("One.")
-    out = terminal(talk, "/resett", "/replace", "/cancel", "/replace language.fr1", "Hello")
-    assert "! '/resett' is no command: expected one of /replace" in out
+    out = terminal(talk, "/nothing", "/replace", "/cancel", "/replace language.fr1", "Hello")
+    assert "! '/nothing' is no command: expected one of /replace" in out
     assert "! '/replace' is no command" in out
     assert "! nothing to cancel: no instruction holds" in out
     assert "! no catalogue entry 'language.fr1', did you mean 'language.fr'?" in out
