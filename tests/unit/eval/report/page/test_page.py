@@ -259,7 +259,3 @@ def test_three_dialogues_are_chosen_by_their_verdicts(
     found = examples(Transcripts(curves.arms, made).cases, curves, headline(curves))
     assert [e.replies[0].dialogue for e in found] == chosen
     assert {tuple(r.arm for r in e.replies) for e in found} <= {("base", "gatt")}
-
-
-TWO = ("base", "gatt")
-TURNS = (1, 2, 4, 8, 16, 20, 40)
