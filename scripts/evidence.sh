@@ -209,7 +209,7 @@ stage_qwen_ordinary() { qwen ordinary adherence ordinary; }
 stage_qwen_ordinary_own() { qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=20; }
 stage_qwen_ordinary_40() { qwen ordinary_40 adherence ordinary --arms='[gatt]' --num_turns=40 --turns='[20, 30, 40]'; }
 stage_qwen_table30() { qwen table30 probe_recall table30; }
-stage_qwen_table30_base() { qwen table30_base probe_recall table30 --arms='[base]' --num_dialogues=30; }
+stage_qwen_table30_base() { qwen table30_base probe_recall table30 --arms='[base, gatt]' --num_dialogues=30; }
 stage_qwen_table30_40() { qwen table30_40 probe_recall table30 --num_turns=40 --probe_turns='[30, 40]' --num_dialogues=30; }
 stage_qwen_heldout() {
   qwen heldout adherence heldout
@@ -221,9 +221,10 @@ stage_qwen_cost() {
   evaluate cost false_trigger cost
   perplexity cost
 }
-split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: the base model under it, to results/NAME
+split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: base model and GAtt under it, to results/NAME
   local name=$1 folder=$out/qwen/$1
-  "${PYTHON:-python3}" scripts/split_softmax.py "$2" "configs/qwen/eval_$3.yaml" --arms='[base]' --output_dir="$folder" "${@:4}"
+  "${PYTHON:-python3}" scripts/split_softmax.py "$2" "configs/qwen/eval_$3.yaml" --arms='[base, gatt]' --output_dir="$folder" \
+    "${@:4}"
   publish "$name" "$folder"
   replies "$name" "$folder"
 }
