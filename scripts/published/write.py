@@ -71,8 +71,10 @@ def larger() -> str:
     }
     rows = {
         "asked about it": Figure("table30", "probe_recall", "reference"),
+        "ordinary reply, its own chat": Figure("ordinary_own", split="train"),
+        "its own chat, unseen instruction": Figure("ordinary_own", split="heldout_value"),
         "ordinary reply, people's history": Figure("ordinary", history="reference", split="train"),
-        "the same, unseen instruction": Figure(
+        "people's history, unseen instruction": Figure(
             "ordinary", history="reference", split="heldout_value"
         ),
     }
