@@ -64,42 +64,49 @@ def check_attention(
         raise ValueError("the attention cannot be checked: the weights are not all on this process")
     can_run: tuple[Backend, ...] = ("split", "flex") if model.device.type == "cuda" else ("split",)
     base, dtype = model.get_base_model(), torch.bfloat16 if bf16 else model.dtype
-    before, most = base.config._attn_implementation, most_error(dtype)
+    before = base.config._attn_implementation
     combs = _small_combs(model.get_input_embeddings().weight.shape[0])
     autocast = torch.autocast(model.device.type, torch.bfloat16, enabled=bf16)
-    findings = []
     with undisturbed(model), torch.enable_grad(), autocast:
         try:
-            # Gemma 2 has no SDPA.
-            base.set_attn_implementation("sdpa" if base._supports_sdpa else "eager")
+            try:
+                base.set_attn_implementation("sdpa")
+            except ValueError:
+                # Gemma 2 has none.
+                base.set_attn_implementation("eager")
             plain = _outcome(model, [row for c in combs for row in expand(c)], "expanded")
             enable_comb_attention(model)
-            for backend in backends or can_run:
-                errors, problem = [math.nan, math.nan], None
-                try:
-                    own = _outcome(model, combs, "comb", backend)
-                    errors = [
-                        float((a - b).norm() / b.norm()) for a, b in zip(own, plain, strict=True)
-                    ]
-                    if not max(errors) < most:
-                        problem = (
-                            f"loss off by {errors[0]:.2g}, LoRA gradients by {errors[1]:.2g}, where "
-                            f"rounding explains {most:g}"
-                        )
-                except Exception as error:
-                    # Compilers and kernels fail with errors of any class.
-                    problem = (
-                        f"failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-                    )
-                findings.append(
-                    Finding(
-                        backend=backend, device=str(model.device), dtype=str(dtype).removeprefix("torch."),
-                        loss_error=errors[0], gradient_error=errors[1], problem=problem,
-                    )
-                )  # fmt: skip
+            return [
+                _finding(model, combs, plain, backend, dtype) for backend in backends or can_run
+            ]
         finally:
             base.set_attn_implementation(before)
-    return findings
+
+
+def _finding(
+    model: Any,
+    combs: Sequence[Comb],
+    plain: tuple[torch.Tensor, torch.Tensor],
+    backend: Backend,
+    dtype: torch.dtype,
+) -> Finding:
+    """Return how far loss and gradients of packed rows are from those of plain rows."""
+    errors, problem, most = [math.nan, math.nan], None, most_error(dtype)
+    try:
+        own = _outcome(model, combs, "comb", backend)
+        errors = [float((a - b).norm() / b.norm()) for a, b in zip(own, plain, strict=True)]
+        if not max(errors) < most:
+            problem = (
+                f"loss off by {errors[0]:.2g}, LoRA gradients by {errors[1]:.2g}, where rounding "
+                f"explains {most:g}"
+            )
+    except Exception as error:
+        # Compilers and kernels fail with errors of any class.
+        problem = f"failed: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return Finding(
+        backend=backend, device=str(model.device), dtype=str(dtype).removeprefix("torch."),
+        loss_error=errors[0], gradient_error=errors[1], problem=problem,
+    )  # fmt: skip
 
 
 def tiny_model(device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32) -> Any:

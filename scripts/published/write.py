@@ -50,19 +50,24 @@ ABLATIONS: Final = {
 }
 
 
-def headline() -> str:
-    """Return the table of the first screen: what each arm keeps at turn 20."""
+def at_turn_20(head: str, arms: Mapping[str, str], rows: Mapping[str, Figure]) -> str:
+    """Return a table of what each arm keeps at turn 20."""
     return table(
-        ["follows its instruction at turn 20", *ARMS.values()],
+        [head, *arms.values()],
         [
-            [name, *(percent(figure.at(arm, 20), with_interval=False) for arm in ARMS)]
-            for name, figure in ROWS.items()
+            [name, *(percent(figure.at(arm, 20), with_interval=False) for arm in arms)]
+            for name, figure in rows.items()
         ],
     )
 
 
+def headline() -> str:
+    """Return the table of the first screen."""
+    return at_turn_20("follows its instruction at turn 20", ARMS, ROWS)
+
+
 def larger() -> str:
-    """Return what each arm of Qwen2.5-Coder-0.5B keeps at turn 20."""
+    """Return the table of Qwen2.5-Coder-0.5B."""
     arms = {
         "base": "base model",
         "base+reminder_5": "repeated on every fifth turn",
@@ -78,13 +83,7 @@ def larger() -> str:
             "ordinary", history="reference", split="heldout_value"
         ),
     }
-    return table(
-        ["at turn 20", *arms.values()],
-        [
-            [name, *(percent(figure.at(arm, 20), with_interval=False) for arm in arms)]
-            for name, figure in rows.items()
-        ],
-    )
+    return at_turn_20("at turn 20", arms, rows)
 
 
 def by_turn() -> str:

@@ -44,7 +44,10 @@ class SentenceEncoder:
             self._model: Any = BertModel(
                 BertConfig.from_pretrained(folder), add_pooling_layer=False
             )
-        self._model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
+        found = self._model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
+        # What the file has beyond them, such as the pooling layer, is not used.
+        if found.missing_keys:
+            raise ModelError(f"{folder}: weights are missing: {', '.join(found.missing_keys[:3])}")
         self._model.eval()
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(MAX_TOKENS)
