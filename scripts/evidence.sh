@@ -7,7 +7,8 @@
 # leave them: with committed ones they need no data and no training, but for `ablations` and `samples`, which train
 # their own. What results/ keeps, samples and adapters, is taken: move it away to have it made anew. That is not
 # possible for results/switch_adapter: the command that joined its training chats was removed. The stages `qwen_…` are
-# those of Qwen2.5-Coder: samples of the 1.5B (results/qwen), and the 0.5B that is trained on them.
+# those of Qwen2.5-Coder: samples of the 1.5B (results/qwen), and the 0.5B that is trained on them. On a CPU with bfloat16
+# (AVX512-BF16, AMX) DTYPE=bfloat16 makes their evaluations twice as fast; without it they are run in float32.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -199,7 +200,7 @@ stage_qwen_student() { # the 0.5B on these samples: results/qwen/adapter
 }
 qwen() { # qwen NAME METRIC CONFIG [KEY=VALUE…]: configs/qwen/eval_CONFIG.yaml, to results/NAME
   local out=runs/evidence/qwen configs=configs/qwen
-  evaluate "$@"
+  evaluate "$@" ${DTYPE:+--engine.dtype="$DTYPE"}
 }
 stage_qwen_validation() {
   qwen qwen_validation adherence validation
@@ -218,13 +219,13 @@ stage_qwen_heldout() {
 }
 stage_qwen_cost() {
   local out=runs/evidence/qwen configs=configs/qwen
-  evaluate cost false_trigger cost
-  perplexity cost
+  evaluate cost false_trigger cost ${DTYPE:+--engine.dtype="$DTYPE"}
+  perplexity cost ${DTYPE:+--engine.dtype="$DTYPE"}
 }
 split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: base model and GAtt under it, to results/NAME
   local name=$1 folder=$out/qwen/$1
   "${PYTHON:-python3}" scripts/split_softmax.py "$2" "configs/qwen/eval_$3.yaml" --arms='[base, gatt]' --output_dir="$folder" \
-    "${@:4}"
+    ${DTYPE:+--engine.dtype="$DTYPE"} "${@:4}"
   publish "$name" "$folder"
   replies "$name" "$folder"
 }
