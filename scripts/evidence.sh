@@ -247,10 +247,15 @@ stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets tha
     --arms='[base, teacher, own]' --num_dialogues=40
 }
 stage_qwen_large() { # teacher and student the same, as in the paper: the 1.5B on six dialogues of each set
-  local file part=$out/qwen/large.jsonl
+  local file part parts=()
   restore qwen qwen
-  for file in "$out"/qwen/{chitchat,questions}_*/samples.jsonl; do head -n 6 "$file"; done >"$part"
-  student large qwen2.5-coder-1.5b-instruct --samples="[$part]"
+  mkdir -p "$out/qwen/large_samples"
+  for file in "$out"/qwen/{chitchat,questions}_*/samples.jsonl; do
+    part=$out/qwen/large_samples/$(basename "$(dirname "$file")").jsonl
+    head -n 6 "$file" >"$part"
+    parts+=("$part")
+  done
+  student large qwen2.5-coder-1.5b-instruct --samples="$(listed "${parts[@]}")"
   other_student large qwen2.5-coder-1.5b-instruct "{gatt: $out/qwen/large/adapter}" \
     --arms='[base, gatt, base+reminder]' --num_dialogues=20
 }
