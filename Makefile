@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 DEMO_CONFIG ?= configs/demo.yaml
+DEMO_MODEL ?= qwen2.5-coder-0.5b-instruct
 # More words for pip where torch is installed, such as another index that holds the wanted build.
 TORCH_FLAGS ?=
 # More words for pytest, such as `-k comb`.
@@ -35,6 +36,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (about 10 minutes)
+	$(BIN)/gatt models get $(DEMO_MODEL)
 	$(BIN)/gatt run $(DEMO_CONFIG)
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_WORKERS) --dist loadfile

@@ -192,6 +192,21 @@ stage_qwen_keep() { # every finished set, packed, to results/qwen
     pack "$set/samples.jsonl" "results/qwen/$(basename "$set").jsonl.gz"
   done
 }
+stage_demo_samples() { # the kept part of the demo's samples: people's chats in four languages
+  gunzip -c results/qwen/chitchat_language.jsonl.gz | grep -E '"entries": \["language\.(fr|de|es|pt)"\]' |
+    gzip -9 -n >configs/demo_samples.jsonl.gz
+}
+stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo
+  local seed run
+  for seed in {1..10}; do
+    run=$out/demo/seed_$seed
+    gatt run configs/demo.yaml --output_dir="$run" --synth.seed="$seed" --train.seed="$seed" --eval.seed="$seed" \
+      --eval.arms='[gatt]' --eval.baseline=gatt ${DTYPE:+--synth.teacher.engine.dtype="$DTYPE" --eval.engine.dtype="$DTYPE"} \
+      ${DTYPE:+--train.bf16=true}
+    mkdir -p "results/demo/seeds"
+    cp "$run/results.json" "results/demo/seeds/$seed.json"
+  done
+}
 stage_qwen_student() { # the 0.5B on these samples: results/qwen/adapter
   [[ ! -f results/qwen/adapter/adapter_model.safetensors ]] || return 0 # Move it away to train it anew.
   restore qwen qwen
