@@ -135,8 +135,7 @@ def notes_of_replies(
     """Return what the replies themselves limit, with a line for each kind of trouble.
 
     Arms that mostly repeat themselves in their own history, at its last turn; ordinary replies that their
-    limit cut, for all arms where they are many in one; replies that no server gave
-    (`server.max_unanswered`).
+    limit cut, for all arms where they are many in one.
     """
     wanted = ("repetition", "own", ALL, ALL)
     repeated = [p for p in points if (p.metric, p.history, p.split, p.family) == wanted]
@@ -155,12 +154,5 @@ def notes_of_replies(
         found.append(
             f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. Text beyond "
             "the limit is not judged."
-        )
-    unanswered = Counter(sample.arm for sample in samples if sample.finish == "unanswered")
-    if unanswered:
-        missing = ", ".join(f"{arm} {count}" for arm, count in sorted(unanswered.items()))
-        found.append(
-            f"Replies that the server did not give, try after try: {missing}. They are undecided; in own "
-            "history, later turns do without them."
         )
     return found

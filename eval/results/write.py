@@ -124,8 +124,6 @@ def close(
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "agreement": [asdict(a) for a in agreements],
-        # Earlier versions counted here who judges the constraints of an imported benchmark.
-        "coverage": [],
         "limits": limits(rows),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),

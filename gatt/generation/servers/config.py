@@ -13,9 +13,7 @@ from gatt.errors import ConfigError
 from gatt.runs.secrets import key_in
 
 DEFAULT_KEY_NAME: Final = "OPENAI_API_KEY"
-_BOUNDS: Final = {
-    "max_concurrency": (1, 1000), "max_retries": (0, 10**6), "max_unanswered": (0, 10**6),
-}  # fmt: skip
+_BOUNDS: Final = {"max_concurrency": (1, 1000), "max_retries": (0, 10**6)}
 # Unlike names, keys have small letters, other signs, or a long run of capitals and digits.
 _KEY_NAME: Final = re.compile(r"(?![A-Z_0-9]*?(?=[A-Z]*[0-9])[A-Z0-9]{16})[A-Z_][A-Z0-9_]*")
 _OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
@@ -42,9 +40,6 @@ class ServerConfig:
     max_retries: int = 8
     """Further tries of one request after faults other than `too many requests`; then the run stops.
     Pauses double from half a second to a minute, so eight tries survive a server that is away for a minute."""
-    max_unanswered: int = 0
-    """Prompts that may stay without a reply after all their tries, if the server still answers another
-    prompt. They give no target and no verdict. One more stops the run; a new start counts from zero."""
     can_prefill: bool = False
     """Whether the server continues a reply whose beginning is given (`continue_final_message`, as vLLM
     and SGLang do); prefilled attempts need it."""
