@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from eval.cases.asked_turns import judged_turns
 from eval.cases.unmeasured import Triggers
@@ -83,6 +83,10 @@ def notes(
         )
     if config.cases:
         return found
+    if config.only_trained:
+        found.append(
+            "Seen instructions are drawn from the entries that every adapter was trained on."
+        )
     found += _half_seen(config, [i for i in given if i.split == "train"])
     if config.part == "validation":
         found.append(
@@ -112,21 +116,6 @@ def _half_seen(config: EvalConfig, seen: Sequence[Instruction]) -> list[str]:
                 "(only_trained leaves them out)."
             )
     return found
-
-
-def note_of_entries(source: Mapping[str, Any]) -> list[str]:
-    """Return what `only_trained` left of each family, from the account of the source; none without it."""
-    entries: Mapping[str, Mapping[str, int]] = source.get("entries", {})
-    if not entries:
-        return []
-    counted = ", ".join(
-        f"{family} {num['trained']} of {num['all']}{'' if num['trained'] else ' (no case)'}"
-        for family, num in sorted(entries.items())
-    )
-    return [
-        "Seen instructions are drawn from the entries that every adapter was trained on, of those that may "
-        f"be drawn here: {counted}."
-    ]
 
 
 def notes_of_replies(

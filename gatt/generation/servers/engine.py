@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ import httpx2
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
 from gatt.generation.servers.answer import Fault, Refused, post
-from gatt.generation.servers.config import ServerConfig
+from gatt.generation.servers.config import KEY_NAME, ServerConfig, read_key
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -27,7 +26,7 @@ PAUSE_SECONDS: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
-_KEY: Final = "put a key that may use the model into the variable that server.api_key_env names"
+_KEY: Final = f"put a key that may use the model into the environment variable {KEY_NAME}"
 _WAYS_OUT: Final[Mapping[str | int, str]] = {
     "unreachable": "start the server or mend server.urls",
     "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
@@ -85,13 +84,13 @@ class OpenAIEngine:
         adapters: our name of an adapter to the name under which it is served.
 
     Raises:
-        ConfigError: the key is missing, or no header can carry it.
+        ConfigError: no header can carry the key.
     """
 
     def __init__(
         self, model: str, config: ServerConfig, *, adapters: Mapping[str, str] | None = None
     ) -> None:
-        config.read_key()
+        read_key()
         self.name = model
         self.can_prefill = config.can_prefill
         self.counters = ServerCounters()
@@ -99,7 +98,6 @@ class OpenAIEngine:
         self._adapters = dict(adapters or {})
         self._endpoints = [_Endpoint(url.rstrip("/")) for url in config.urls]
         self._was_reached = False
-        self._turn = threading.Lock()
 
     def generate(
         self,
@@ -111,7 +109,6 @@ class OpenAIEngine:
 
         A prompt that the server finds too long gets an empty reply with
         `finish="context_limit"`, one that a filter refuses `"content_filter"`.
-        Calls from several threads wait for each other.
         """
         if adapter is not None and adapter not in self._adapters:
             raise ModelError(
@@ -124,13 +121,12 @@ class OpenAIEngine:
                 "prefill_attempts to 0"
             )
         model = self.name if adapter is None else self._adapters[adapter]
-        with self._turn:
-            return _run(self._generate(requests, params, model))
+        return _run(self._generate(requests, params, model))
 
     async def _generate(
         self, requests: Sequence[GenerationRequest], params: SamplingParams, model: str
     ) -> list[Generation]:
-        key, seconds = self._config.read_key(), self._config.timeout_seconds
+        key, seconds = read_key(), self._config.timeout_seconds
         async with httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
@@ -177,7 +173,7 @@ class OpenAIEngine:
         raise GenerationError(
             f"{endpoint.url}: request {request.key!r} failed {len(failed)} times, the last time: "
             f"{fault} ({self.counters.num_replies} replies were had before): "
-            f"{_WAYS_OUT.get(fault.kind, _WAYS_OUT['other'])}, then run again: it goes on "
+            f"{_WAYS_OUT[fault.kind]}, then run again: it goes on "
             "where it stopped"
         )
 

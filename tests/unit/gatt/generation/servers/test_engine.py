@@ -10,7 +10,6 @@ import os
 import signal
 import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
@@ -151,7 +150,6 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
     ("answer", "expected"),
     [
         ("length", Generation(WRONG, "length", 7)),
-        ("content_filter", Generation(WRONG, "content_filter", 7)),
         (error(400, "This model's maximum context length is 512 tokens."), TOO_LONG),
         (error(413, "the request exceeds the available context size (512 tokens)"), TOO_LONG),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
@@ -165,7 +163,7 @@ def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -
 @pytest.mark.parametrize(
     ("answer", "facts"),
     [
-        (error(401, "no such key"), ("401", "no such key", "server.api_key_env")),
+        (error(401, "no such key"), ("401", "no such key", "OPENAI_API_KEY")),
         (error(404, "no model"), ("404", "no model", repr(MODEL), "server.urls")),
         (Answer(422, {"detail": "Unexpected: {'seed'}"}), ("422", "Unexpected: {'seed'}")),
         (Answer(400, {"detail": [{"loc": "n"}]}), ("400", '[{"loc": "n"}]', "server.extra_body")),
@@ -261,16 +259,14 @@ def test_a_key_that_the_server_echoes_is_shown_nowhere(status: int, form: str, c
     assert KEY not in "".join(shown)
 
 
-def test_callers_in_threads_and_in_event_loops_are_served() -> None:
-    with FaultyServer() as server, ThreadPoolExecutor(2) as pool:
+def test_callers_in_event_loops_are_served() -> None:
+    with FaultyServer() as server:
         engine = engine_for(server)
 
         async def inside() -> list[Generation]:
             return engine.generate([request("loop")], PARAMS)
 
-        found = pool.map(lambda name: engine.generate([request(name)], PARAMS), ("one", "two"))
         assert asyncio.run(inside()) == [right(request("loop"))]
-        assert list(found) == [[right(request(name))] for name in ("one", "two")]
 
 
 @pytest.fixture
