@@ -155,7 +155,6 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "cut": lambda draw, _: draw.finish == "length",
     NO_ROOM: lambda draw, _: draw.finish == NO_ROOM,
     "content_filter": lambda draw, _: draw.finish == "content_filter",
-    "unanswered": lambda draw, _: draw.finish == "unanswered",
     "blank": lambda draw, _: not draw.text,
     "degenerate": lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
     "repetitive": lambda draw, quality: (
@@ -178,7 +177,6 @@ REASONS: Final = {
     "cut": "the length limit cut the reply",
     NO_ROOM: "the end of the teacher's context cut the reply, or left no room for one",
     "content_filter": "the server's content filter withheld the reply",
-    "unanswered": "the server had no reply, try after try",
     "blank": "the reply is empty",
     "degenerate": "loops, repeats or holds no words",
     "repetitive": "says the same phrases again",

@@ -243,14 +243,15 @@ GONE: Final = ("event_turns", "event_kinds", "event_file")
 def finished_config(path: Path) -> EvalConfig:
     """Return the configuration that an evaluation has written; what earlier versions knew is left out.
 
-    It is complete, so that its suite, which may be gone, is not looked for.
+    So are its judge and its workers. It is complete, so that its suite, which may be gone, is not looked for.
 
     Raises:
         ConfigError: the file cannot be read, or is none of `gatt eval`.
     """
     values = read_mapping(path).values
+    left_out = (*GONE, "suite", "judge", "ray")
     try:
-        return typed(EvalConfig, {k: v for k, v in values.items() if k not in (*GONE, "suite")})
+        return typed(EvalConfig, {k: v for k, v in values.items() if k not in left_out})
     except ShapeError as error:
         raise ConfigError(f"{path}: {error}") from None
 

@@ -3,22 +3,20 @@
 A command module has `HELP` (one line), `add_arguments(parser)` and
 `run(args) -> int`; importing it must be light. With `TAKES_OVERRIDES = True`,
 `args.overrides` holds the dotted overrides of its configuration; without it
-`args.overrides` is empty and any unknown argument is an error. `ACTIONS` maps
-words that may follow the command (`gatt eval compare`) to modules of that form.
+`args.overrides` is empty and any unknown argument is an error.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import importlib.metadata
 import io
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NoReturn
@@ -189,10 +187,6 @@ def _run(words: list[str]) -> int:
         hint = did_you_mean(name, entries, f" (known: {', '.join(sorted(entries))})")
         raise ConfigError(f"unknown command {name!r}{hint}")
     module = load_command(entries[name])
-    actions: dict[str, str] = getattr(module, "ACTIONS", {})
-    if words and words[0] in actions:
-        module = importlib.import_module(actions[words[0]])
-        name, words = f"{name} {words[0]}", words[1:]
     args = _parse(module, name, words)
     return 0 if args is None else int(module.run(args))
 
@@ -233,7 +227,7 @@ def _parse(module: ModuleType, name: str, words: Sequence[str]) -> argparse.Name
         return None
     for word in unknown:
         if not takes_overrides or not re.match(r"[A-Za-z_][\w.-]*=", word):
-            raise ConfigError(_unknown(parser, word, getattr(module, "ACTIONS", {})))
+            raise ConfigError(_unknown(parser, word))
     args.overrides = overrides + unknown
     return args
 
@@ -274,9 +268,9 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
                 yield from _options(inner)
 
 
-def _unknown(parser: argparse.ArgumentParser, word: str, actions: Iterable[str] = ()) -> str:
+def _unknown(parser: argparse.ArgumentParser, word: str) -> str:
     option, options = word.partition("=")[0], set(_options(parser))
-    hint = did_you_mean(option, [*options, *actions], f" (see `{parser.prog} --help`)")
+    hint = did_you_mean(option, options, f" (see `{parser.prog} --help`)")
     return f"unknown argument {word!r}{hint}"
 
 

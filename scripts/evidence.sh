@@ -325,11 +325,11 @@ stage_ordinary() {
 stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: half an hour
   local from=$out/ordinary_135m
   [[ -f "$from/attention-turns.png" ]] || # written last
-    gatt attend --results="$from" --num_dialogues=15 --overwrite=true \
+    gatt attend --results="$from" --num_dialogues=15 \
       --chart="$from/attention.png"
   # What hiding it costs, where much of it is kept still.
   [[ -f "$out/attend_20/attention.html" ]] ||
-    gatt attend --results="$from" --num_dialogues=60 --turns='[20]' --overwrite=true \
+    gatt attend --results="$from" --num_dialogues=60 --turns='[20]' \
       --output_dir="$out/attend_20"
   mkdir -p results/attend
   cp "$from"/attention.{json,html} "$from"/attention{,-turns}.png results/attend/

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,9 @@ EXIT_PROBLEMS = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions `list`, `kinds` and `check`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="list | kinds | check")
-    shown = actions.add_parser("list", help="families with their counts, or one family's entries")
-    shown.add_argument("--family", help="show the entries of this family")
-    shown.add_argument("--split", choices=SPLITS, help="only entries of this split")
+    shown = actions.add_parser(
+        "list", help="every entry on a line of its own, and the families with their counts"
+    )
     kinds = actions.add_parser(
         "kinds", help="every kind of verifier: its parameters, a reply that passes, one that fails"
     )
@@ -50,9 +51,8 @@ def run(args: argparse.Namespace) -> int:
         return _check(place)
     if args.action == "list":
         catalog = load_catalog(place)
-        families, splits = ([name] if name else [] for name in (args.family, args.split))
-        chosen = Catalog(catalog.select(families, splits), catalog.conflicts, catalog.about)
-        _print(_entry_table(chosen) if args.family else _family_table(chosen))
+        sys.stdout.write("".join(f"{line}\n" for line in _entry_lines(catalog)))
+        _print(_family_table(catalog))
         return 0
     from gatt.verifiers.describe import as_markdown, as_text, describe
     from gatt.verifiers.table import all_kinds
@@ -74,6 +74,14 @@ def _check(place: Path) -> int:
     return EXIT_PROBLEMS if problems else 0
 
 
+def _entry_lines(catalog: Catalog) -> Iterator[str]:
+    """Yield a line for each entry: id, split, value, and the kinds of its verifiers."""
+    longest = max(len(entry.id) for entry in catalog.entries)
+    for entry in catalog.entries:
+        kinds = ", ".join(dict.fromkeys(spec.kind for spec in entry.verifiers))
+        yield f"{entry.id:<{longest}}  {entry.split:<14}  {entry.value} ({kinds})"
+
+
 def _family_table(catalog: Catalog) -> Table:
     from rich.markup import escape
     from rich.table import Table
@@ -87,18 +95,6 @@ def _family_table(catalog: Catalog) -> Table:
         if not family:
             table.add_section()
         table.add_row(escape(family or "all"), *numbers, escape(catalog.about.get(family, "")))
-    return table
-
-
-def _entry_table(catalog: Catalog) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("id", "value", "terse", "verifiers", "probes", "split")
-    for entry in catalog.entries:
-        kinds = ", ".join(dict.fromkeys(spec.kind for spec in entry.verifiers))
-        texts = (entry.id, entry.value, entry.terse, kinds, str(len(entry.probes)), entry.split)
-        table.add_row(*map(escape, texts))
     return table
 
 

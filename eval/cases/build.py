@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -17,7 +16,7 @@ from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
 from gatt.data.training_marks import read_marks
-from gatt.errors import CatalogError, ConfigError, DataError
+from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
 from gatt.sources import SourceReport
 from gatt.sources.questions import answered_questions
@@ -73,24 +72,7 @@ def load_inputs(
     cases = add_switches(config, catalog, cases, trained)
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
-    account = report.as_dict()
-    if trained is not None:
-        account["entries"] = _num_trained(config, catalog, trained)
-    return Inputs(tuple(cases), tuple(dialogues), tuple(chain(*parts)), account)
-
-
-def _num_trained(
-    config: EvalConfig, catalog: Catalog, trained: Collection[str]
-) -> dict[str, dict[str, int]]:
-    """Return for each family how many entries of the training split may be drawn, and all of them."""
-    try:
-        pool = config.instructions.select(catalog, ("train",))
-    except CatalogError:
-        # All chosen entries may be held out, as those of the family `format`.
-        return {}
-    num = Counter(entry.family for entry in pool)
-    drawn = Counter(entry.family for entry in pool if entry.id in trained)
-    return {family: {"trained": drawn[family], "all": num[family]} for family in num}
+    return Inputs(tuple(cases), tuple(dialogues), tuple(chain(*parts)), report.as_dict())
 
 
 def _of_file(config: EvalConfig) -> Inputs:

@@ -22,14 +22,11 @@ FIRST = (
     "num_dialogues", "turns", "instructions.catalog",
 )  # fmt: skip
 """The keys that matter first."""
-ACTIONS = {"compare": "eval.commands.eval_compare"}
-"""Words that may follow the command, and the command module of each."""
 
 _ABOUT = f"""{HELP}
 
   gatt eval --suite=behaviour --output_dir=FOLDER --adapters.gatt=ADAPTER
-  gatt eval --suite=behaviour --output_dir=FOLDER --adapters.gatt=ADAPTER --workers 4
-  gatt eval compare FOLDER OTHER           where two evaluations differ, reply by reply"""
+  gatt eval --suite=behaviour --output_dir=FOLDER --adapters.gatt=ADAPTER --workers 4"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -123,14 +123,14 @@ def _pairs(
 
     Cases of other files may have the same ids: only replies to the same words are a pair.
     """
-    alike = (k for k in ours if k in theirs and asked(ours[k].sample) == asked(theirs[k].sample))
+    alike = (k for k in ours if k in theirs and _asked(ours[k].sample) == _asked(theirs[k].sample))
     shared = sorted(alike, key=lambda k: ours[k].turn)
     values = [(ours[k].status == "pass") - (theirs[k].status == "pass") for k in shared]
     rows = Rows.of(ours[k] for k in shared)
     return replace(rows, value=np.array(values, dtype=np.float64))
 
 
-def asked(sample: Sample) -> tuple[str, str]:
+def _asked(sample: Sample) -> tuple[str, str]:
     """Return the words that a reply answers: the user's, and those of its instruction."""
     return sample.user, sample.instruction.text if sample.instruction else ""
 

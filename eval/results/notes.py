@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from eval.cases.asked_turns import judged_turns
 from eval.cases.unmeasured import Triggers
@@ -83,6 +83,10 @@ def notes(
         )
     if config.cases:
         return found
+    if config.only_trained:
+        found.append(
+            "Seen instructions are drawn from the entries that every adapter was trained on."
+        )
     found += _half_seen(config, [i for i in given if i.split == "train"])
     if config.part == "validation":
         found.append(
@@ -114,29 +118,13 @@ def _half_seen(config: EvalConfig, seen: Sequence[Instruction]) -> list[str]:
     return found
 
 
-def note_of_entries(source: Mapping[str, Any]) -> list[str]:
-    """Return what `only_trained` left of each family, from the account of the source; none without it."""
-    entries: Mapping[str, Mapping[str, int]] = source.get("entries", {})
-    if not entries:
-        return []
-    counted = ", ".join(
-        f"{family} {num['trained']} of {num['all']}{'' if num['trained'] else ' (no case)'}"
-        for family, num in sorted(entries.items())
-    )
-    return [
-        "Seen instructions are drawn from the entries that every adapter was trained on, of those that may "
-        f"be drawn here: {counted}."
-    ]
-
-
 def notes_of_replies(
     points: Sequence[CurvePoint], samples: Sequence[Sample], max_new_tokens: int
 ) -> list[str]:
     """Return what the replies themselves limit, with a line for each kind of trouble.
 
     Arms that mostly repeat themselves in their own history, at its last turn; ordinary replies that their
-    limit cut, for all arms where they are many in one; replies that no server gave
-    (`server.max_unanswered`).
+    limit cut, for all arms where they are many in one.
     """
     wanted = ("repetition", "own", ALL, ALL)
     repeated = [p for p in points if (p.metric, p.history, p.split, p.family) == wanted]
@@ -155,12 +143,5 @@ def notes_of_replies(
         found.append(
             f"Judged replies that the limit of {max_new_tokens} tokens cut: {shares}. Text beyond "
             "the limit is not judged."
-        )
-    unanswered = Counter(sample.arm for sample in samples if sample.finish == "unanswered")
-    if unanswered:
-        missing = ", ".join(f"{arm} {count}" for arm, count in sorted(unanswered.items()))
-        found.append(
-            f"Replies that the server did not give, try after try: {missing}. They are undecided; in own "
-            "history, later turns do without them."
         )
     return found

@@ -27,7 +27,7 @@ from eval.records.samples import (
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
-from eval.results.notes import note_of_entries, notes, notes_of_replies
+from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.completion import unmeasured_reason, with_completion
@@ -124,13 +124,10 @@ def close(
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "agreement": [asdict(a) for a in agreements],
-        # Earlier versions counted here who judges the constraints of an imported benchmark.
-        "coverage": [],
         "limits": limits(rows),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.line(of_completion=False)]),
-            *note_of_entries(inputs.source),
             *notes_of_replies(points, samples, config.sampling.max_new_tokens),
             *note_of_calls(run),
             *filter(None, [no_completion]),

@@ -100,7 +100,7 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
     cases = [c for c in inputs.cases if c.instruction and judged_turns(c, evaluated)]
     if not cases:
         raise ConfigError(
-            f"track.suite: no case of {config.track and config.track.suite!r} has an instruction and one "
+            f"track.suite: no case of {evaluated.suite!r} has an instruction and one "
             f"of the turns {list(evaluated.turns)}: expected at least one"
         )
     unmeasured = find_unmeasured(evaluated, cases, None)
@@ -115,8 +115,7 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
 
 def _eval_config(config: TrainConfig) -> EvalConfig:
     track = config.track
-    if track is None:
-        raise ConfigError("track is null: expected its settings")
+    assert track is not None  # Only then an evaluator is made.
     values: dict[str, Any] = {
         "suite": track.suite,
         "output_dir": str(config.output_dir),

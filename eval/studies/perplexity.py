@@ -55,8 +55,6 @@ class PerplexityConfig:
     """Most dialogues, the first of the source behind those that are skipped."""
     skip_dialogues: int = 0
     """Dialogues of the source to leave out, its first ones: those that a recipe was chosen by."""
-    seed: int = 0
-    """Of the bootstrap."""
 
     def __post_init__(self) -> None:
         if self.num_dialogues < 1:
@@ -139,7 +137,7 @@ def measure_perplexity(
         raise DataError(
             f"none of {len(dialogues)} dialogues can be read ({reasons}): expected others"
         )
-    arms = [perplexity(arm, charged, found[BASE], config.seed) for arm, charged in found.items()]
+    arms = [perplexity(arm, charged, found[BASE]) for arm, charged in found.items()]
     atomic_write_json(
         config.output,
         {
@@ -152,9 +150,7 @@ def measure_perplexity(
     return arms
 
 
-def perplexity(
-    arm: str, charged: Sequence[Charged], base: Sequence[Charged], seed: int = 0
-) -> ArmPerplexity:
+def perplexity(arm: str, charged: Sequence[Charged], base: Sequence[Charged]) -> ArmPerplexity:
     """Return the perplexity over all tokens, and its ratio to the base model's on the same dialogues."""
     # Imported here: `gatt --help` imports this module's configuration and must stay fast.
     import numpy as np
@@ -163,7 +159,7 @@ def perplexity(
     of_base = np.array(base)[:, 0]
     low = high = None
     if len(num) >= MIN_DIALOGUES:
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         drawn = rng.integers(len(num), size=(NUM_RESAMPLES, len(num)))
         ratios = np.exp((nll - of_base)[drawn].sum(1) / num[drawn].sum(1))
         low, high = map(float, np.quantile(ratios, [0.025, 0.975]))

@@ -11,7 +11,7 @@ from typing import Final, Literal, Protocol
 from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 
-FinishReason = Literal["stop", "length", "context_limit", "content_filter", "unanswered"]
+FinishReason = Literal["stop", "length", "context_limit", "content_filter"]
 
 
 _MOST_NEW_TOKENS: Final = 1_000_000
@@ -84,8 +84,8 @@ class Generation:
     """One reply. It is whole, and can be a target, only if `finish` is `stop`.
 
     `length`: cut by `max_new_tokens`. `context_limit`: cut by the end of the context; the text may be
-    empty. `content_filter`: withheld by a server. `unanswered`: given up after many tries, if the
-    server's settings allow that. The text has no reasoning, and `num_tokens` counts the reasoning too.
+    empty. `content_filter`: withheld by a server. The text has no reasoning, and `num_tokens` counts the
+    reasoning too.
     """
 
     text: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -254,10 +254,8 @@ def _curve_order(record: Record, curves: Curves) -> list[int]:
     return [rank(value, order) for value, order in zip(values, orders, strict=True)]
 
 
-def trust_tables(
-    agreement: Sequence[Record], limits: Sequence[Record], coverage: Sequence[Record]
-) -> list[Table]:
-    """Return what limits the rates: judge and rules, the context limit, uncovered constraints."""
+def trust_tables(agreement: Sequence[Record], limits: Sequence[Record]) -> list[Table]:
+    """Return what limits the rates: judge and rules, the context limit."""
     judged = tuple(
         row(arm_cell(r["arm"]), metric_name(r["metric"]), r["num_both"], r["num_missing"],
             f"{percent(r['agreement'])} %", "–" if r["kappa"] is None else f"{r['kappa']:.2f}",
@@ -272,14 +270,9 @@ def trust_tables(
         for r in limits
     )  # fmt: skip
     of_limits = ("arm", "history", "cases", "reached the limit", "first at turn", "replies missing")
-    totals: Counter[str] = Counter()
-    for record in coverage:
-        totals[record["by"]] += record["num"]
-    shares = tuple(row(by, num, f"{percent(num / totals.total())} %") for by, num in totals.items())
     found = [
         Table("Judge model against rules", heads, judged, num_texts=2),
         Table("Context limit", of_limits, cut, num_texts=2),
-        Table("Who judges the imported constraints", ("judged by", "constraints", "share"), shares),
     ]
     return [table for table in found if table.rows]
 
@@ -324,7 +317,7 @@ def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None)
 
     kinds = turn_tables(curves, turn) if turn else []
     differences = difference_tables(curves, records("differences"), turn)
-    trust = trust_tables(*map(records, ("agreement", "limits", "coverage")))
+    trust = trust_tables(records("agreement"), records("limits"))
     sections = [
         Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, kinds),
         Section("compared", "Arms compared", COMPARED_LEAD, differences),

@@ -45,7 +45,6 @@ _UNFINISHED: Final[Mapping[FinishReason, str]] = {
     "length": "cut by max_new_tokens",
     "context_limit": "the prompt does not fit the judge's context",
     "content_filter": "withheld by the server's filter",
-    "unanswered": "the server gave no answer to any attempt",
 }
 
 _Pairs = list[tuple[str, Any]]

@@ -23,7 +23,7 @@ from eval.studies.attention.statistics import Looked, curves, falls, maps
 from eval.studies.attention.task import HISTORY, AttendConfig, Task, read_task
 from gatt.comb.model_support import why_not_packable
 from gatt.config.load import config_dict
-from gatt.errors import DataError, ModelError, StoreError
+from gatt.errors import DataError, ModelError
 from gatt.generation.config import local_engine
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.template_facts import inspect_template, usable_placement
@@ -40,15 +40,11 @@ def attend(config: AttendConfig) -> tuple[dict[str, Any], list[Path]]:
     """Measure where the base model and an adapter look; return the results and the files written.
 
     Raises:
-        StoreError: results exist already, or cannot be written.
+        StoreError: the results cannot be written.
         ConfigError, CatalogError, DataError: see `read_task`.
         ModelError: a model or adapter cannot be loaded, or returns no attention weights.
     """
     path = config.folder / ATTENTION_FILE
-    if path.exists() and not config.overwrite:
-        raise StoreError(
-            f"{path}: exists already: give another output_dir, or overwrite=true to replace it"
-        )
     refuse_unwritable(path)
     if config.chart:
         refuse_other_endings(config.chart)

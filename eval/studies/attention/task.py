@@ -35,8 +35,6 @@ class AttendConfig:
     output_dir: Path | None = None
     """Folder of `attention.json` and `attention.html`; null is that of `results`, whose report then gets a
     section on attention."""
-    overwrite: bool = False
-    """Whether an existing `attention.json` may be replaced."""
     chart: Path | None = None
     """Pictures too: the map as FILE (.png, .svg or .pdf), and the turns beside it as FILE-turns."""
 

@@ -28,15 +28,11 @@ class RayConfig:
     cpus_per_worker: float | None = None
     """Processors of each worker, and threads of torch; null: 1. With `address: local` and `num_workers` the
     workers share the processors."""
-    max_deaths: int = 3
-    """Number of workers that die on the same piece of work before the run stops."""
 
     def __post_init__(self) -> None:
         if not self.address.strip():
             raise ConfigError("address is empty: expected auto, local or one such as 10.0.0.1:6379")
-        least = {
-            "num_workers": 1, "max_deaths": 1, "gpus_per_worker": 0, "cpus_per_worker": 0.0001,
-        }  # fmt: skip
+        least = {"num_workers": 1, "gpus_per_worker": 0, "cpus_per_worker": 0.0001}
         for name, bound in least.items():
             value = getattr(self, name)
             if value is not None and not bound <= value < math.inf:

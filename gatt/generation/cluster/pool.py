@@ -36,6 +36,8 @@ WAIT_SECONDS: Final = 60.0
 PIECES_AHEAD: Final = 3
 """Pieces per worker that may be finished before an earlier piece: bounds the memory, and the work that
 is lost if this process is killed."""
+MAX_DEATHS: Final = 3
+"""Workers that may die on the same piece of work: the last of them ends the run."""
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -77,7 +79,6 @@ def work_on_cluster(
             ray,
             lambda: actor.remote(make, versions(), known_files()),
             num_workers,
-            config.max_deaths,
         )
         try:
             yield from pool.work(items)
@@ -147,13 +148,10 @@ class Holder:
 class _Pool(Generic[Item, Value]):
     """The workers and the pieces of work, which are numbered."""
 
-    def __init__(
-        self, ray: Any, new_actor: Callable[[], Any], num_workers: int, max_deaths: int
-    ) -> None:
+    def __init__(self, ray: Any, new_actor: Callable[[], Any], num_workers: int) -> None:
         self._ray = ray
         self._new_actor = new_actor
         self._num_workers = num_workers
-        self._max_deaths = max_deaths
         self._idle: list[Any] = []
         self._running: dict[Any, tuple[Any, int | None]] = {}
         """Ray's reference to a result, to worker and piece; the piece is None while the worker starts."""
@@ -239,7 +237,7 @@ class _Pool(Generic[Item, Value]):
             )
         self._deaths[number] += 1
         is_start = number is None
-        if self._deaths[number] >= self._max_deaths * (self._num_workers if is_start else 1):
+        if self._deaths[number] >= MAX_DEATHS * (self._num_workers if is_start else 1):
             when = "while they loaded the model" if is_start else "on the same piece of work"
             raise GenerationError(
                 f"workers died {self._deaths[number]} times {when}: {reason}: see Ray's logs; finished work "

@@ -24,7 +24,7 @@ from peft.tuners.lora import Linear as LoraLinear
 from torch import nn
 
 MOST_BYTES = 4 * 2**30
-"""Most bytes of copied weights. Larger models are not changed; of several adapters the last is kept."""
+"""Most bytes of copied weights; larger models are not changed."""
 _LAID_OUT_FOR = 32
 
 
@@ -103,17 +103,12 @@ class PackedLinears:
                 vars(layer.module).pop("forward", None)
 
     def _pack(self, layers: list[_Layer]) -> None:
-        """Copy the missing and the changed weights; where they are too many, others are dropped."""
-        kept = self._packed
-        missing = [m for m in layers if m.key not in kept or kept[m.key].state != m.state]
-        for layer in missing:
-            kept.pop(layer.key, None)
-        held_bytes = sum(held.parts[0].nbytes for held in kept.values())
-        if held_bytes + sum(layer.base.weight.nbytes for layer in missing) > MOST_BYTES:
-            wanted = {layer.key for layer in layers}
-            self._packed = kept = {key: held for key, held in kept.items() if key in wanted}
-        for layer in missing:
-            kept[layer.key] = _Packed(layer.parts, layer.state, layer.laid_out())
+        """Drop copies of other layers and of changed weights, and make those that are missing."""
+        state = {layer.key: layer.state for layer in layers}
+        self._packed = {k: held for k, held in self._packed.items() if state.get(k) == held.state}
+        for layer in layers:
+            if layer.key not in self._packed:
+                self._packed[layer.key] = _Packed(layer.parts, state[layer.key], layer.laid_out())
 
 
 def _layers(model: nn.Module) -> list[_Layer]:

@@ -26,7 +26,7 @@ _TOO_LONG: Final = (
     "exceeds the available context",
 )
 
-FaultKind = Literal["unreachable", "connection", "timeout", "rate_limit", "answer"]
+FaultKind = Literal["unreachable", "timeout", "rate_limit", "other"]
 
 
 class Fault(Exception):
@@ -88,14 +88,14 @@ async def post(
             async for part in response.aiter_bytes():
                 data += part
                 if len(data) > MOST_BYTES:
-                    raise Fault("answer", f"an answer of more than {MOST_BYTES} bytes")
+                    raise Fault("other", f"an answer of more than {MOST_BYTES} bytes")
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
         raise Fault("unreachable", f"no connection ({clean(str(error)) or 'too slow'})") from None
     except (TimeoutError, httpx2.TimeoutException):
         raise Fault("timeout", f"no reply within {seconds:g} s") from None
     except httpx2.RequestError as error:
         why = clean(str(error)) or type(error).__name__
-        raise Fault("connection", f"a broken connection ({why})") from None
+        raise Fault("other", f"a broken connection ({why})") from None
     status, headers = response.status_code, response.headers
     if status < 300:
         return read_reply(bytes(data), prefill, clean)
@@ -111,7 +111,7 @@ async def post(
         raise Refused(status, message)
     wait = headers.get("retry-after", "")
     seconds_to_wait = float(wait) if wait.replace(".", "", 1).isdecimal() else None
-    kind: FaultKind = "rate_limit" if status == 429 else "answer"
+    kind: FaultKind = "rate_limit" if status == 429 else "other"
     raise Fault(kind, f"status {status} ({message})", seconds_to_wait)
 
 
@@ -147,16 +147,16 @@ def read_reply(body: bytes, prefill: str, clean: Callable[[str], str]) -> Genera
         place = ".".join(map(str, first["loc"])) or "body"
         start = clean(body[:60].decode("utf-8", "replace"))
         what = f"no chat completion ({place}: {clean(first['msg'])}; it begins {start!r})"
-        raise Fault("answer", what) from None
+        raise Fault("other", what) from None
     if not answer.choices:
-        raise Fault("answer", f"a reply without choices (error: {clean(str(answer.error))})")
+        raise Fault("other", f"a reply without choices (error: {clean(str(answer.error))})")
     message, finish = answer.choices[0].message, answer.choices[0].finish_reason
     end: FinishReason = finish
     if message.content is None and message.refusal:
         end = "content_filter"
     has_reason = end != "stop" or message.reasoning or message.reasoning_content
     if message.content is None and not has_reason:
-        raise Fault("answer", "a reply without content")
+        raise Fault("other", "a reply without content")
     text = without_reasoning((prefill + (message.content or "")).strip(), is_cut=end != "stop")
     num = answer.usage.get("completion_tokens") if isinstance(answer.usage, dict) else 0
     return Generation(text, end, num if isinstance(num, int) and num > 0 else 0)

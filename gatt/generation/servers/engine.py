@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +14,10 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
-from gatt.data.dialogue import Message
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
 from gatt.generation.servers.answer import Fault, Refused, post
-from gatt.generation.servers.config import ServerConfig
+from gatt.generation.servers.config import KEY_NAME, ServerConfig, read_key
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -28,11 +26,11 @@ PAUSE_SECONDS: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
-_KEY: Final = "put a key that may use the model into the variable that server.api_key_env names"
+_KEY: Final = f"put a key that may use the model into the environment variable {KEY_NAME}"
 _WAYS_OUT: Final[Mapping[str | int, str]] = {
     "unreachable": "start the server or mend server.urls",
     "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
-    "other": "look at the server's log, or let such requests go with server.max_unanswered",
+    "other": "look at the server's log",
     301: "put the URL that it redirects to, up to /v1, into server.urls",
     401: _KEY,
     403: _KEY,
@@ -41,7 +39,6 @@ _WAYS_OUT: Final[Mapping[str | int, str]] = {
     400: "change what it does not take (model, sampling, server.max_tokens_field or server.extra_body)",
 }
 """What the user can do, by the kind of a fault or the status of a refusal."""
-_PROBE: Final = GenerationRequest("probe", (Message("user", "Say yes."),))
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -87,23 +84,20 @@ class OpenAIEngine:
         adapters: our name of an adapter to the name under which it is served.
 
     Raises:
-        ConfigError: the key is missing, or no header can carry it.
+        ConfigError: no header can carry the key.
     """
 
     def __init__(
         self, model: str, config: ServerConfig, *, adapters: Mapping[str, str] | None = None
     ) -> None:
-        config.read_key()
+        read_key()
         self.name = model
         self.can_prefill = config.can_prefill
         self.counters = ServerCounters()
-        self.num_unanswered = 0
-        """Requests that went without a reply."""
         self._config = config
         self._adapters = dict(adapters or {})
         self._endpoints = [_Endpoint(url.rstrip("/")) for url in config.urls]
         self._was_reached = False
-        self._turn = threading.Lock()
 
     def generate(
         self,
@@ -115,7 +109,6 @@ class OpenAIEngine:
 
         A prompt that the server finds too long gets an empty reply with
         `finish="context_limit"`, one that a filter refuses `"content_filter"`.
-        Calls from several threads wait for each other.
         """
         if adapter is not None and adapter not in self._adapters:
             raise ModelError(
@@ -128,13 +121,12 @@ class OpenAIEngine:
                 "prefill_attempts to 0"
             )
         model = self.name if adapter is None else self._adapters[adapter]
-        with self._turn:
-            return _run(self._generate(requests, params, model))
+        return _run(self._generate(requests, params, model))
 
     async def _generate(
         self, requests: Sequence[GenerationRequest], params: SamplingParams, model: str
     ) -> list[Generation]:
-        key, seconds = self._config.read_key(), self._config.timeout_seconds
+        key, seconds = read_key(), self._config.timeout_seconds
         async with httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
@@ -178,19 +170,12 @@ class OpenAIEngine:
                 break
             log.info("%s: request %r: %s: trying again", endpoint.url, request.key, fault)
             await asyncio.sleep(_pause(fault, len(failed)))
-        last = (
+        raise GenerationError(
             f"{endpoint.url}: request {request.key!r} failed {len(failed)} times, the last time: "
-            f"{fault}"
+            f"{fault} ({self.counters.num_replies} replies were had before): "
+            f"{_WAYS_OUT[fault.kind]}, then run again: it goes on "
+            "where it stopped"
         )
-        if not await self._may_go(call, endpoint, fault):
-            raise GenerationError(
-                f"{last} ({self.counters.num_replies} replies were had before): "
-                f"{_WAYS_OUT.get(fault.kind, _WAYS_OUT['other'])}, then run again: it goes on "
-                "where it stopped"
-            )
-        log.warning("%s: it goes without a reply (server.max_unanswered)", last)
-        self.num_unanswered += 1
-        return Generation("", "unanswered", 0)
 
     async def _ask(
         self, call: _Call, endpoint: _Endpoint, request: GenerationRequest
@@ -217,16 +202,6 @@ class OpenAIEngine:
         self._was_reached = True
         endpoint.num_failed, endpoint.rests_until = 0, 0.0
         return reply
-
-    async def _may_go(self, call: _Call, endpoint: _Endpoint, fault: Fault) -> bool:
-        """Whether a request may go without a reply: the server still answers another prompt."""
-        if fault.kind != "answer" or not self._config.max_unanswered:
-            return False
-        try:
-            await self._ask(call, endpoint, _PROBE)
-        except (Fault, GenerationError):
-            return False
-        return self.num_unanswered < self._config.max_unanswered
 
     def _body(self, call: _Call, request: GenerationRequest) -> dict[str, Any]:
         messages = [m.as_dict() for m in request.messages]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import importlib.metadata
 import sys
 from collections.abc import Callable
@@ -54,11 +53,5 @@ def stderr_line(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def command_modules() -> dict[str, ModuleType]:
-    """Return every command's module by name, those of its actions (`eval compare`) among them."""
-    found = {}
-    for entry in importlib.metadata.entry_points(group=GROUP):
-        module = entry.load()
-        found[entry.name] = module
-        for word, name in getattr(module, "ACTIONS", {}).items():
-            found[f"{entry.name} {word}"] = importlib.import_module(name)
-    return found
+    """Return every command's module by name."""
+    return {entry.name: entry.load() for entry in importlib.metadata.entry_points(group=GROUP)}

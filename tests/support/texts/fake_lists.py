@@ -30,11 +30,6 @@ def fake_lists() -> dict[str, Any]:
             }
             for arm, cut in (("base", 0), ("gatt", 3))
         ],
-        "coverage": [
-            {"constraint": "Answer in at most three sentences.", "num": 12, "by": "rules"},
-            {"constraint": "Sound like a <b>pirate</b>.", "num": 6, "by": "judge"},
-            {"constraint": "Be kinder than you were.", "num": 2, "by": "not covered"},
-        ],
         "false_triggers": {
             "num_entries": 40, "num_left_out": 2, "left_out": ["format.no-digits", "format.short"],
             "num_ordinary_replies": 120,

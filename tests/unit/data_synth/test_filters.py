@@ -30,7 +30,6 @@ REFUSED = {
     "cut": Draw("We played tennis on the", "length", TENNIS),
     "context_limit": Draw("We played tennis on the", "context_limit", TENNIS),
     "content_filter": Draw("", "content_filter", TENNIS),
-    "unanswered": Draw("", "unanswered", TENNIS),
     "blank": Draw("", "stop", TENNIS),
     "degenerate": Draw("tennis tennis tennis tennis tennis", "stop", TENNIS),
     "repetitive": Draw("I am a marine biologist, and I am a marine biologist.", "stop", TENNIS),
@@ -41,7 +40,7 @@ REFUSED = {
     ),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
 }
-ALWAYS = ("cut", "context_limit", "content_filter", "unanswered", "blank")
+ALWAYS = ("cut", "context_limit", "content_filter", "blank")
 OFF = {
     "degenerate": QualityConfig(degenerate=False, repeated_share=None),
     "repetitive": QualityConfig(repeated_share=None),

@@ -7,7 +7,6 @@ const FINISHES = {
   length: "cut at the length limit",
   context_limit: "no room left in the context",
   content_filter: "withheld by the server’s filter",
-  unanswered: "the server had no reply",
 };
 
 function element(tag, className, ...children) {

@@ -39,11 +39,6 @@ class Prefix:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
-    def layers(self) -> list[int]:
-        """The layers that have written."""
-        return list(self._keys)
-
     def write(self, layer: int, start: int, key: torch.Tensor, value: torch.Tensor) -> None:
         """Store keys and values `[K, S, D]` from a position on; the caller extends `ids`."""
         end = start + key.shape[1]
@@ -93,7 +88,7 @@ class RowCache:
 
     def load_prefix(self, row: int, prefix: Prefix) -> None:
         """Copy a prefix into a row."""
-        for layer in prefix.layers:
+        for layer in prefix._keys:
             pair = prefix.read(layer, 0, len(prefix))
             for held, new in zip((self._keys, self._values), pair, strict=True):
                 self._buffer(held, layer, new[None])[row, :, : len(prefix)] = new
@@ -140,13 +135,6 @@ class KeptPrefixes:
         self._dropped: dict[Key, int] = {}
         """Length of each prefix that was dropped, by which a repeated encoding is noticed."""
         self._has_warned = False
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def ids(self, key: Key) -> tuple[int, ...]:
-        """Return the tokens of a group that are kept, perhaps none."""
-        return self._kept[key].ids if key in self._kept else ()
 
     def take(self, key: Key, ids: Sequence[int], reach: int) -> tuple[Prefix, int]:
         """Remove and return the kept part of a prefix, and how many dropped tokens must be encoded again.

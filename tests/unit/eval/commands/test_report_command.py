@@ -70,7 +70,6 @@ def test_a_run_s_own_files_are_written_over_by_nothing(runs: Path, capsys, flag)
     for target in ("two/samples.jsonl", "one/../two/results.json", "link.png"):
         assert main(["report", "one", "two", flag, target]) == 2
         assert f"{target}: a file of the run itself" in capsys.readouterr().err
-    assert main(["eval", "compare", "one", "two", "--output", "two/samples.jsonl"]) == 2
     assert (runs / "two" / "samples.jsonl").read_bytes() == before
     assert main(["report", "one", "--output", "x.html", "--markdown", "./x.html"]) == 2
     assert "x.html: a file of the run itself, or named twice" in capsys.readouterr().err

@@ -8,13 +8,13 @@ import pytest
 
 from eval.config import EvalConfig
 from eval.results import provenance as calls_module
-from eval.results.notes import note_of_entries, notes_of_replies
+from eval.results.notes import notes_of_replies
 from eval.results.provenance import AGAIN, FILE, add_call, note_of_calls, read_calls, run_head
 from gatt.errors import StoreError
 from tests.support.runs.judged import sample
 
 
-def test_replies_that_are_cut_or_missing_are_told() -> None:
+def test_replies_that_are_cut_are_told() -> None:
     told = [
         sample(arm=arm, turn=turn, finish="length" if turn <= num_cut else "stop")
         for arm, num_cut in (("base", 3), ("gatt", 1))
@@ -25,16 +25,6 @@ def test_replies_that_are_cut_or_missing_are_told() -> None:
     assert note.startswith("Judged replies that the limit of 48 tokens cut: base 15 %, gatt 5 %.")
     few = [s for s in told if s.arm == "gatt"]
     assert notes_of_replies([], few, 48) == []
-    missing = [sample(arm="gatt", turn=t, reply="", finish="unanswered") for t in (21, 22)]
-    [note] = notes_of_replies([], few + missing, 48)
-    assert note.startswith("Replies that the server did not give, try after try: gatt 2.")
-
-
-def test_families_that_training_left_out_are_told() -> None:
-    entries = {"hobby": {"trained": 2, "all": 9}, "figure": {"trained": 0, "all": 7}}
-    [note] = note_of_entries({"entries": entries})
-    assert note.endswith("drawn here: figure 0 of 7 (no case), hobby 2 of 9.")
-    assert note_of_entries({"source": "chitchat"}) == []
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +85,9 @@ def test_the_instruction_stands_where_it_is_trained(tmp_path, placement, first) 
         ("cases: plain.jsonl\n", r"no case of '.*suite\.yaml'"),
         ("cases: open.jsonl\n", r"\d+ of \d+ replies to turns: only a judge"),
         ("nobody: 1\n", "unknown key 'nobody'"),
-        (None, "null"),
     ],
 )
-def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str | None, facts: str) -> None:
+def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str, facts: str) -> None:
     (tmp_path / "suite.yaml").write_text(f"about: x.\n{text}", encoding="utf-8")
     said = [{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Hello."}]
     told = {"text": "Be kind.", "family": "f"}
@@ -98,6 +96,6 @@ def test_a_suite_that_cannot_be_asked(tmp_path: Path, text: str | None, facts: s
         {"id": "open", "messages": said * 2, "instruction": told},
     ):
         (tmp_path / f"{case['id']}.jsonl").write_text(json.dumps(case), encoding="utf-8")
-    run = config(tmp_path / "suite.yaml") if text else replace(config("none"), track=None)
+    run = config(tmp_path / "suite.yaml")
     with pytest.raises(ConfigError, match=rf"^track.*{facts}"):
         make_evaluator(run, NOTHING)

@@ -34,7 +34,6 @@ def test_both_commands_take_a_cluster_by_dotted_keys(cls: type) -> None:
         "num_workers": 0,
         "gpus_per_worker": -1.0,
         "cpus_per_worker": 0.0,
-        "max_deaths": 0,
     }.items():
         with pytest.raises(ConfigError, match=key):
             load_config(cls, None, ["output_dir=out", f"ray.{key}={value}"])

@@ -142,9 +142,9 @@ def test_a_piece_that_kills_its_workers_ends_the_run(monkeypatch) -> None:
     ray = FakeRay(lambda name, item, before: "out of memory" if item == 3 else None)
     with pytest.raises(
         GenerationError,
-        match=r"died 2 times .*out of memory",
+        match=r"died 3 times .*out of memory",
     ):
-        list(made(monkeypatch, ray, max_deaths=2))
+        list(made(monkeypatch, ray))
     assert len(ray.killed) == len(ray.started)
 
 

@@ -91,7 +91,7 @@ def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
         replies = engine.generate(requests, GREEDY)
         assert replies == expected
         # The prompt on record, then the reply but for its last token; nothing of the aside.
-        kept, prompt = engine.kept.ids((None, "g")), encode(tokenizer, said, True)
+        kept, prompt = engine.kept._kept[None, "g"].ids, encode(tokenizer, said, True)
         assert kept[: len(prompt)] == prompt
         assert len(kept) == len(prompt) + GREEDY.max_new_tokens - 1
         text = tokenizer.decode(kept[len(prompt) :], skip_special_tokens=True).strip()
@@ -99,7 +99,7 @@ def test_a_roll_out_keeps_the_replies_that_it_reads_again(tokenizer):
         assert replies[1].text.startswith(text)
         said += [Message("assistant", replies[1].text), Message("user", f"And then {turn}?")]
     engine.forget()
-    assert not len(engine.kept)
+    assert not engine.kept._kept
 
 
 @BOTH_PATHS

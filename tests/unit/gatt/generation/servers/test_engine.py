@@ -10,7 +10,6 @@ import os
 import signal
 import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
@@ -151,7 +150,6 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
     ("answer", "expected"),
     [
         ("length", Generation(WRONG, "length", 7)),
-        ("content_filter", Generation(WRONG, "content_filter", 7)),
         (error(400, "This model's maximum context length is 512 tokens."), TOO_LONG),
         (error(413, "the request exceeds the available context size (512 tokens)"), TOO_LONG),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
@@ -165,7 +163,7 @@ def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -
 @pytest.mark.parametrize(
     ("answer", "facts"),
     [
-        (error(401, "no such key"), ("401", "no such key", "server.api_key_env")),
+        (error(401, "no such key"), ("401", "no such key", "OPENAI_API_KEY")),
         (error(404, "no model"), ("404", "no model", repr(MODEL), "server.urls")),
         (Answer(422, {"detail": "Unexpected: {'seed'}"}), ("422", "Unexpected: {'seed'}")),
         (Answer(400, {"detail": [{"loc": "n"}]}), ("400", '[{"loc": "n"}]', "server.extra_body")),
@@ -189,7 +187,7 @@ def test_what_will_not_heal_ends_at_once_in_one_line(answer: Answer, facts) -> N
 @pytest.mark.parametrize(
     ("fault", "facts"),
     [
-        ("500", ("status 500", "server.max_unanswered")),
+        ("500", ("status 500", "the server's log")),
         ("hang", ("0.2 s", "server.timeout_seconds")),
         ("invalid", ("JSON", "<html>")),
         ("endless", (str(MOST_BYTES),)),
@@ -244,32 +242,6 @@ def test_servers_share_the_work_within_the_concurrency() -> None:
     assert one.most_in_flight + two.most_in_flight <= 6
 
 
-@pytest.mark.parametrize("fault", ["500", "invalid"])
-def test_a_prompt_that_always_breaks_the_server_may_go_without_a_reply(fault: str, caplog) -> None:
-    asked = [request(str(n)) for n in range(12)]
-    with FaultyServer(breaks_on(fault, "3", "7", "11")) as server:
-        engine = engine_for(server, max_unanswered=2, max_retries=2)
-        with caplog.at_level(logging.WARNING):
-            replies = engine.generate(asked[:11], PARAMS)
-        # Further calls of a run share the number.
-        with pytest.raises(GenerationError, match="'11/1'"):
-            engine.generate(asked[9:], PARAMS)
-    nothing = Generation("", "unanswered", 0)
-    assert replies == [nothing if n in (3, 7) else right(r) for n, r in enumerate(asked[:11])]
-    assert engine.num_unanswered == 2
-    assert sum("max_unanswered" in r.getMessage() for r in caplog.records) == 2
-
-
-@pytest.mark.parametrize("num_answered", [0, 4])
-def test_a_server_that_breaks_for_good_stops_the_run(num_answered: int) -> None:
-    """All prompts might go without a reply; yet it is not the prompts."""
-    with FaultyServer(lambda asked: "ok" if len(server.asked) <= num_answered else "500") as server:
-        engine = engine_for(server, max_unanswered=20, max_retries=1, max_concurrency=1)
-        with pytest.raises(GenerationError):
-            engine.generate([request(str(n)) for n in range(10)], PARAMS)
-    assert engine.num_unanswered == 0
-
-
 @pytest.mark.parametrize("status", [401, 500])
 @pytest.mark.parametrize("form", ["Bearer {}", "{}", "key={}; again {}"])
 def test_a_key_that_the_server_echoes_is_shown_nowhere(status: int, form: str, caplog) -> None:
@@ -287,16 +259,14 @@ def test_a_key_that_the_server_echoes_is_shown_nowhere(status: int, form: str, c
     assert KEY not in "".join(shown)
 
 
-def test_callers_in_threads_and_in_event_loops_are_served() -> None:
-    with FaultyServer() as server, ThreadPoolExecutor(2) as pool:
+def test_callers_in_event_loops_are_served() -> None:
+    with FaultyServer() as server:
         engine = engine_for(server)
 
         async def inside() -> list[Generation]:
             return engine.generate([request("loop")], PARAMS)
 
-        found = pool.map(lambda name: engine.generate([request(name)], PARAMS), ("one", "two"))
         assert asyncio.run(inside()) == [right(request("loop"))]
-        assert list(found) == [[right(request(name))] for name in ("one", "two")]
 
 
 @pytest.fixture
