@@ -96,7 +96,7 @@ def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None 
         adapters: name of each adapter to its folder, or to the name under which it is served.
 
     Raises:
-        ConfigError: no header can carry the key of a server.
+        ConfigError: the key of a server is missing or invalid.
         ModelError: model or adapter cannot be loaded.
     """
     if config.server is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -11,9 +12,10 @@ from urllib.parse import urlsplit
 from gatt.errors import ConfigError
 from gatt.runs.secrets import key_in
 
-KEY_NAME: Final = "OPENAI_API_KEY"
-"""The environment variable that holds the key."""
+DEFAULT_KEY_NAME: Final = "OPENAI_API_KEY"
 _BOUNDS: Final = {"max_concurrency": (1, 1000), "max_retries": (0, 10**6)}
+# Unlike names, keys have small letters, other signs, or a long run of capitals and digits.
+_KEY_NAME: Final = re.compile(r"(?![A-Z_0-9]*?(?=[A-Z]*[0-9])[A-Z0-9]{16})[A-Z_][A-Z0-9_]*")
 _OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
                 "seed", "n", "stream")  # fmt: skip
 
@@ -27,8 +29,10 @@ class ServerConfig:
     """
 
     urls: tuple[str, ...]
-    """Base URLs, which usually end in `/v1`; all must serve the same model. The key in the environment
-    variable `OPENAI_API_KEY` is sent to all, if it is set."""
+    """Base URLs, which usually end in `/v1`; all must serve the same model."""
+    api_key_env: str | None = None
+    """Name, in capitals, of the environment variable that holds the key. The key is sent to all `urls`.
+    null: `OPENAI_API_KEY` if it is set; a server without keys needs none."""
     max_concurrency: int = 32
     """Most requests in flight, all endpoints together."""
     timeout_seconds: float = 300.0
@@ -52,6 +56,12 @@ class ServerConfig:
             _check_url(url)
         if len({url.rstrip("/") for url in self.urls}) < len(self.urls):
             raise ConfigError("urls names an endpoint twice: expected each once")
+        # The value is not shown: it may be the key itself.
+        if self.api_key_env is not None and not _KEY_NAME.fullmatch(self.api_key_env):
+            raise ConfigError(
+                "api_key_env is no name of an environment variable in capitals: expected one such as "
+                f"{DEFAULT_KEY_NAME}, never the key itself; change a key that stood in a file"
+            )
         for name, (least, most) in _BOUNDS.items():
             if not least <= (value := getattr(self, name)) <= most:
                 raise ConfigError(f"{name} is {value}: expected {least} to {most}")
@@ -62,23 +72,28 @@ class ServerConfig:
         if (place := key_in(self.extra_body)) is not None:
             raise ConfigError(
                 f"extra_body holds a key or password at {place!r}, and settings are written to files: "
-                f"expected it in the environment variable {KEY_NAME}; change a key that stood in a file"
+                "expected it in the environment variable that api_key_env names"
             )
 
+    def read_key(self) -> str:
+        """Return the key in the environment; empty where there is none and `api_key_env` is null.
 
-def read_key() -> str:
-    """Return the key of the servers; empty where there is none, as for a server without keys.
-
-    Raises:
-        ConfigError: it cannot stand in a header.
-    """
-    key = os.environ.get(KEY_NAME, "").strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigError(
-            f"environment variable {KEY_NAME}: expected a key of plain characters, found others: set it "
-            "again without quotes, spaces or line breaks"
-        )
-    return key
+        Raises:
+            ConfigError: the variable that is named is not set, or its value cannot stand in a header.
+        """
+        name = self.api_key_env or DEFAULT_KEY_NAME
+        key = os.environ.get(name, "").strip()
+        if self.api_key_env and not key:
+            raise ConfigError(
+                f"environment variable {name}, which server.api_key_env names, is not set or empty: "
+                "expected the key of the server: set it, or leave api_key_env out for a server without keys"
+            )
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(
+                f"environment variable {name}: expected a key of plain characters, found others: set it "
+                "again without quotes, spaces or line breaks"
+            )
+        return key
 
 
 def _check_url(url: str) -> None:
@@ -87,7 +102,7 @@ def _check_url(url: str) -> None:
         # Not shown whole: it may hold a password.
         raise ConfigError(
             f"urls: one for host {parts.hostname!r} holds a user, query or fragment: expected a plain "
-            f"URL; a key goes into the environment variable {KEY_NAME}"
+            "URL; a key goes into the environment variable that api_key_env names"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"urls: {url!r} is no URL: expected one such as http://host:8000/v1")

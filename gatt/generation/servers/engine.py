@@ -17,7 +17,7 @@ import httpx2
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
 from gatt.generation.servers.answer import Fault, Refused, post
-from gatt.generation.servers.config import KEY_NAME, ServerConfig, read_key
+from gatt.generation.servers.config import ServerConfig
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -26,7 +26,7 @@ PAUSE_SECONDS: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
-_KEY: Final = f"put a key that may use the model into the environment variable {KEY_NAME}"
+_KEY: Final = "put a key that may use the model into the variable that server.api_key_env names"
 _WAYS_OUT: Final[Mapping[str | int, str]] = {
     "unreachable": "start the server or mend server.urls",
     "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
@@ -84,13 +84,13 @@ class OpenAIEngine:
         adapters: our name of an adapter to the name under which it is served.
 
     Raises:
-        ConfigError: no header can carry the key.
+        ConfigError: the key is missing, or no header can carry it.
     """
 
     def __init__(
         self, model: str, config: ServerConfig, *, adapters: Mapping[str, str] | None = None
     ) -> None:
-        read_key()
+        config.read_key()
         self.name = model
         self.can_prefill = config.can_prefill
         self.counters = ServerCounters()
@@ -126,7 +126,7 @@ class OpenAIEngine:
     async def _generate(
         self, requests: Sequence[GenerationRequest], params: SamplingParams, model: str
     ) -> list[Generation]:
-        key, seconds = read_key(), self._config.timeout_seconds
+        key, seconds = self._config.read_key(), self._config.timeout_seconds
         async with httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),

@@ -11,7 +11,7 @@ import pytest
 from gatt.config.load import load_config
 from gatt.errors import ConfigError
 from gatt.generation.config import EngineConfig, make_engine
-from gatt.generation.servers.config import ServerConfig, read_key
+from gatt.generation.servers.config import ServerConfig
 
 URL = "http://host:8000/v1"
 
@@ -21,9 +21,10 @@ URL = "http://host:8000/v1"
     [
         ({"urls": ()}, ("urls",)),
         ({"urls": (URL, URL + "/")}, ("urls", "twice")),
-        ({"urls": ("http://me:hunter2@host/v1",)}, ("urls", "'host'", "OPENAI_API_KEY")),
-        ({"urls": (URL + "?key=hunter2",)}, ("urls", "'host'", "OPENAI_API_KEY")),
-        ({"extra_body": {"api_key": "hunter2"}}, ("extra_body", "'api_key'", "OPENAI_API_KEY")),
+        ({"urls": ("http://me:hunter2@host/v1",)}, ("urls", "'host'", "api_key_env")),
+        ({"urls": (URL + "?key=hunter2",)}, ("urls", "'host'", "api_key_env")),
+        ({"api_key_env": "sk-hunter2"}, ("api_key_env",)),
+        ({"extra_body": {"api_key": "hunter2"}}, ("extra_body", "'api_key'", "api_key_env")),
         (
             {"extra_body": {"headers": {"Authorization": "Bearer hunter2hunter2"}}},
             ("extra_body", "'headers.Authorization'"),
@@ -40,29 +41,51 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], facts) -> N
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [" abc\n", "", "two words", "ümlaut", "a\nb"])
-def test_the_key_comes_from_the_environment(monkeypatch, value: str) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", value)
-    if value.strip() in ("abc", ""):
-        assert read_key() == value.strip()
-        return
-    served = EngineConfig(model="t", server=ServerConfig(urls=(URL,)))
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY") as caught:
-        make_engine(served)
-    assert value not in str(caught.value)
+@pytest.mark.parametrize(
+    "text",
+    ["gsk_SECRET123", "AKIAIOSFODNN7EXAMPLE", "PROD_A1B2C3D4E5F60718", "$OPENAI_API_KEY",
+     "OPENAI_API_KEY\n", ""],
+)  # fmt: skip
+def test_keys_are_no_names_of_variables(text: str) -> None:
+    with pytest.raises(ConfigError, match="api_key_env"):
+        ServerConfig(urls=(URL,), api_key_env=text)
+    for name in ("OPENAI_API_KEY", "TEAM42_KEY_2026", "INTERNATIONALIZATION_KEY"):
+        assert ServerConfig(urls=(URL,), api_key_env=name).api_key_env == name
 
 
 @pytest.mark.parametrize(
-    ("settings", "fact"),
+    ("value", "named", "expected"),
     [
-        ("extra_body: {token: hunter2}", "OPENAI_API_KEY"),
-        ("api_key: hunter2", r"'server\.api_key'"),
+        (" abc\n", "SOME_KEY", "abc"),
+        (None, None, ""),
+        (None, "SOME_KEY", ConfigError),
+        ("two words", "SOME_KEY", ConfigError),
+        ("ümlaut", "SOME_KEY", ConfigError),
+        ("a\nb", "SOME_KEY", ConfigError),
     ],
 )
-def test_a_key_in_a_file_is_refused_without_showing_it(tmp_path, settings: str, fact: str) -> None:
+def test_the_key_comes_from_the_environment(monkeypatch, value, named, expected) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    if value is not None:
+        monkeypatch.setenv("SOME_KEY", value)
+    config = ServerConfig(urls=(URL,), api_key_env=named)
+    if isinstance(expected, str):
+        assert config.read_key() == expected
+        return
+    for read in (config.read_key, lambda: make_engine(EngineConfig(model="t", server=config))):
+        with pytest.raises(ConfigError, match="SOME_KEY") as caught:
+            read()
+        assert not value or not value.strip() or value not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["api_key_env: gsk_hunter2", "extra_body: {token: hunter2}", "api_key: hunter2"],
+)
+def test_a_key_in_a_file_is_refused_without_showing_it(tmp_path, settings: str) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(f"server: {{urls: [http://one/v1], {settings}}}", encoding="utf-8")
-    with pytest.raises(ConfigError, match=rf"c.yaml line 1: .*{fact}") as caught:
+    with pytest.raises(ConfigError, match=r"c.yaml line 1: .*api_key_env") as caught:
         load_config(EngineConfig, path)
     assert "hunter2" not in str(caught.value)
 
