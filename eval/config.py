@@ -106,12 +106,9 @@ class EvalConfig:
     """Whether to measure, by similarity of sentences, if replies still answer what was asked."""
     judge: JudgeConfig | None = None
     """A model that judges replies too; without it, what no rule covers stays undecided."""
-    score_file: Path | None = None
-    """Your own Python file with the functions that `score` verifiers name, in the table `SCORES`: each
-    returns a number from 0 to 1 for a reply. The file is run. Null: such replies stay undecided."""
     unmeasured: bool = False
-    """Whether to sample replies even if nothing can be measured on them (no judge for what no rule covers,
-    no score_file)."""
+    """Whether to sample replies even if nothing can be measured on them (no judge for what no rule
+    covers)."""
     replies_from: Path | None = None
     """Folder of a finished evaluation with the same settings: its replies are judged again by today's
     rules, into `output_dir`, and no arm is asked. Null: the arms reply."""
@@ -249,8 +246,12 @@ def finished_config(path: Path) -> EvalConfig:
         ConfigError: the file cannot be read, or is none of `gatt eval`.
     """
     values = read_mapping(path).values
+    left_out = {*GONE, "suite"}
+    if values.get("score_file") is None:
+        # With a file, functions that are gone decided some replies.
+        left_out.add("score_file")
     try:
-        return typed(EvalConfig, {k: v for k, v in values.items() if k not in (*GONE, "suite")})
+        return typed(EvalConfig, {k: v for k, v in values.items() if k not in left_out})
     except ShapeError as error:
         raise ConfigError(f"{path}: {error}") from None
 

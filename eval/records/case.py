@@ -16,7 +16,7 @@ from gatt.data.switches import Switch, check_switches, ended, in_force, last_swi
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.generation.base import Generation
 from gatt.verifiers import build
-from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
 
 TOPIC_JUMP: Final = "topic_jump"

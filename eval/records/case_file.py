@@ -9,10 +9,9 @@
      "switches": [{"turn": 5, "kind": "replace", "text": "From now on ...", "instruction": {...}}]}
 
 `switches` change the instruction: `replace` and `add` have a new `instruction`, `cancel` has none.
-`"place": "system"` makes the text a system message before that turn. A verifier of the kind
-`score` lets the user's own function grade the reply, see `eval.scoring.scores`. `messages`,
-instead of `user_turns`, contains the replies of a dialogue too. A case without `instruction` is
-a plain one. The judge decides an instruction without verifiers.
+`"place": "system"` makes the text a system message before that turn. `messages`, instead of `user_turns`,
+contains the replies of a dialogue too. A case without `instruction` is a plain one. The judge
+decides an instruction without verifiers.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
 from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
-from gatt.verifiers.graded.judge import JUDGE, Judge, is_open
+from gatt.verifiers.judge import JUDGE, Judge, is_open
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
 

@@ -300,8 +300,10 @@ def test_the_configuration_of_a_finished_run_may_be_of_an_earlier_version(config
     path = tmp_path / "eval.yaml"
     save_config(config, path)
     earlier = "suite: distract\nevent_turns: [4]\nevent_kinds: [topic_jump]\nevent_file: null\n"
+    earlier += "score_file: null\n"
     path.write_text(path.read_text("utf-8").replace("suite: null\n", earlier), encoding="utf-8")
     assert finished_config(path) == config
-    path.write_text("output_dir: out\nturms: [1]\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"eval\.yaml: .*'turms'"):
-        finished_config(path)
+    for line, key in (("turms: [1]", "turms"), ("score_file: own.py", "score_file")):
+        path.write_text(f"output_dir: out\n{line}\n", encoding="utf-8")
+        with pytest.raises(ConfigError, match=rf"eval\.yaml: .*'{key}'"):
+            finished_config(path)
