@@ -100,7 +100,7 @@ def _case(raw: object, where: str) -> Line:
             continue
         kind, checklist = _event(session.prompt_infos[text], f"{where}, turn {turn}")
         verifiers = [{"kind": JUDGE, "rubric": text} for text in checklist]
-        events[str(turn)] = {"kind": kind, "expect": "kept", "verifiers": verifiers}
+        events[str(turn)] = {"kind": kind, "verifiers": verifiers}
     return {
         "id": f"sysbench-{identity}",
         "messages": [m.as_dict() for m in dialogue.messages if m.role != "system"],

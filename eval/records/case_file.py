@@ -5,7 +5,7 @@
     {"id": "tea-1", "user_turns": ["Hi!", "..."],
      "instruction": {"text": "Always ...", "family": "behaviour", "verifiers": [{"kind": "terms", ...}]},
      "probes": [{"question": "What ...?", "verifiers": [...]}],
-     "events": {"3": {"kind": "topic_jump", "text": "...", "expect": "kept"}},
+     "events": {"3": {"kind": "topic_jump", "verifiers": [...]}},
      "switches": [{"turn": 5, "kind": "replace", "text": "From now on ...", "instruction": {...}}]}
 
 `switches` change the instruction: `replace` and `add` have a new `instruction`, `cancel` has none.
@@ -93,11 +93,10 @@ class _WrittenCase:
             raise ConfigError(
                 f"{len(self.probes)} probes: expected one a case, make a case of each"
             )
-        has_rules = any(e.verifiers or e.expect for e in self.events.values())
+        has_rules = any(event.verifiers for event in self.events.values())
         if self.instruction is None and (self.probes or self.switches or has_rules):
             raise ConfigError(
-                "probes, switches, or events with expect or verifiers without instruction: expected the "
-                "instruction"
+                "probes, switches, or events with verifiers without instruction: expected the instruction"
             )
 
 
