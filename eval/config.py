@@ -106,12 +106,9 @@ class EvalConfig:
     """Whether to measure, by similarity of sentences, if replies still answer what was asked."""
     judge: JudgeConfig | None = None
     """A model that judges replies too; without it, what no rule covers stays undecided."""
-    score_file: Path | None = None
-    """Your own Python file with the functions that `score` verifiers name, in the table `SCORES`: each
-    returns a number from 0 to 1 for a reply. The file is run. Null: such replies stay undecided."""
     unmeasured: bool = False
-    """Whether to sample replies even if nothing can be measured on them (no judge for what no rule covers,
-    no score_file)."""
+    """Whether to sample replies even if nothing can be measured on them (no judge for what no rule
+    covers)."""
     replies_from: Path | None = None
     """Folder of a finished evaluation with the same settings: its replies are judged again by today's
     rules, into `output_dir`, and no arm is asked. Null: the arms reply."""
@@ -236,7 +233,7 @@ def config_of(values: Mapping[str, Any]) -> EvalConfig:
     return load_config(EvalConfig, None, overrides)
 
 
-GONE: Final = ("event_turns", "event_kinds", "event_file")
+GONE: Final = ("event_turns", "event_kinds", "event_file", "score_file")
 """Keys of earlier versions."""
 
 

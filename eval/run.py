@@ -21,7 +21,6 @@ from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.rollout.workers import Piece, Rows, rows_made_here, rows_made_on_cluster
-from eval.scoring.scores import scores_for
 from gatt.config.load import config_dict, save_config
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry
@@ -36,7 +35,7 @@ log = logging.getLogger(__name__)
 
 NOT_DECISIVE: Final = (
     "output_dir", "batch_cases", "suite", "cases", "task_completion", "judge", "arms",
-    "adapters", "baseline", "histories", "ray", "replies_from", "score_file", "unmeasured",
+    "adapters", "baseline", "histories", "ray", "replies_from", "unmeasured",
 )  # fmt: skip
 """Settings that no reply depends on; `cases` counts with what the file holds."""
 OF_A_SOURCE: Final = (
@@ -62,8 +61,7 @@ def evaluate(
     Raises:
         ConfigError: a source that cannot be loaded, or nothing can be measured.
         CatalogError: no instruction can be drawn.
-        DataError: no dialogue, a dialogue that an adapter was trained on, or a score file without a
-            function that a case names.
+        DataError: no dialogue, or one that an adapter was trained on.
         ModelError: a model or adapter cannot be loaded.
         StoreError: the folder belongs to another configuration or is in use, or `replies_from` has
             no such replies.
@@ -165,7 +163,7 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
     unknown = tuple(adapters) if is_served else refuse_overlap(adapters, inputs.parts)
     triggers = triggers_of(config, catalog, inputs)
     unmeasured = refuse_unmeasured(config, inputs.cases, triggers)
-    checked = Checked(triggers, unknown, unmeasured, scores_for(config.score_file, inputs.cases))
+    checked = Checked(triggers, unknown, unmeasured)
     if line := unmeasured.line():
         log.warning("%s", line)
     weights = {
@@ -243,7 +241,6 @@ def check_cases(config: EvalConfig) -> None:
         # Task completion does not count then, and finding the language of every reply is slow.
         config = replace(config, task_completion=False)
     refuse_unmeasured(config, inputs.cases, triggers_of(config, catalog, inputs))
-    scores_for(config.score_file, inputs.cases)
 
 
 def fingerprinted(config: EvalConfig) -> dict[str, Any]:
@@ -259,4 +256,5 @@ def fingerprinted(config: EvalConfig) -> dict[str, Any]:
         # Earlier versions had these keys: their folders go on.
         settings |= {"event_turns": [], "event_kinds": []}
     settings["engine"] = config.engine.decisive()
-    return settings | {"verifiers": verifier_versions()}
+    # Earlier versions had the kind `score`: their folders go on.
+    return settings | {"verifiers": verifier_versions() | {"score": 1}}

@@ -27,10 +27,6 @@ def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
 
 
 def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
-    """Whether a probe is asked at a turn: none once an event has released the model."""
-    return (
-        turn in config.probe_turns
-        and turn <= case.num_turns
-        and case.probe_at(turn) is not None
-        and case.probed_at(turn) is not None
-    )
+    """Whether a probe is asked at a turn."""
+    is_chosen = turn in config.probe_turns and turn <= case.num_turns
+    return is_chosen and case.probe_at(turn) is not None

@@ -78,10 +78,10 @@ def load_inputs(
 def _of_file(config: EvalConfig) -> Inputs:
     path: Any = config.cases
     cases = read_cases(path)
-    bound = [case.id for case in cases if case.needs_own_history]
+    bound = [case.id for case in cases if not case.has_replies]
     if bound and set(config.histories) != {"own"}:
         raise DataError(
-            f"{path}: case {bound[0]!r} has no replies that answer what the user says: expected histories "
+            f"{path}: case {bound[0]!r} has no replies: expected histories "
             f"[own], found {list(config.histories)}"
         )
     if not any(last_turn(case, config) for case in cases):

@@ -28,7 +28,7 @@ from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
 from gatt.runs.input_file import read_json
 from gatt.runs.typed import ShapeError, typed
-from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.judge import JUDGE
 
 T = TypeVar("T")
 Line = dict[str, Any]
@@ -100,7 +100,7 @@ def _case(raw: object, where: str) -> Line:
             continue
         kind, checklist = _event(session.prompt_infos[text], f"{where}, turn {turn}")
         verifiers = [{"kind": JUDGE, "rubric": text} for text in checklist]
-        events[str(turn)] = {"kind": kind, "expect": "kept", "verifiers": verifiers}
+        events[str(turn)] = {"kind": kind, "verifiers": verifiers}
     return {
         "id": f"sysbench-{identity}",
         "messages": [m.as_dict() for m in dialogue.messages if m.role != "system"],

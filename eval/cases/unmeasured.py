@@ -29,8 +29,7 @@ from gatt.data.catalog.read import Catalog
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.verifiers import check_all, overall
-from gatt.verifiers.graded.judge import JUDGE
-from gatt.verifiers.graded.score import DECIDED_LATER, SCORE
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.topics.sentence_encoder import has_embedded_encoder
 
 MOST_SHARE = 0.01
@@ -74,8 +73,8 @@ def triggers_of(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Trigger
 
 
 def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
-    # Where no rule decides, asking a judge for each reply and entry would cost too much.
-    if any(v.kind in DECIDED_LATER for v in entry.verifiers) or is_ordinary(entry.verifiers):
+    # Asking a judge for each reply and entry would cost too much.
+    if any(v.kind == JUDGE for v in entry.verifiers) or is_ordinary(entry.verifiers):
         return True
     statuses = [overall(check_all(entry.verifiers, reply)) for reply in replies]
     return statuses.count("pass") > MOST_SHARE * len(replies)
@@ -101,7 +100,6 @@ NO_JUDGE: Final = (
 NOT_ASKED: Final = (
     "only a judge can decide, and it is not asked (judge.tasks, kinds, turns and arms)"
 )
-NO_SCORES: Final = "a function grades them, and no score_file names it"
 NO_POOL: Final = "ordinary replies satisfy every instruction"
 TURNS: Final = "replies to turns"
 PROBES: Final = "answers to probes"
@@ -187,8 +185,6 @@ def _reasons(
     what = TURNS if kind == "turn" else PROBES
     if instruction is None:
         yield what, "" if triggers and triggers.entries else NO_POOL, 0
-    elif SCORE in kinds and config.score_file is None:
-        yield what, NO_SCORES, 0
     elif kinds and JUDGE not in kinds:
         yield what, "", 0
     else:

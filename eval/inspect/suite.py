@@ -33,7 +33,7 @@ ARMS: Final[Mapping[str, str]] = {"once": BASE, "reminder": REMINDER}
 """Where the instruction stands, and what `gatt eval` calls that."""
 NOT_HERE: Final = (
     "adapters", "arms", "baseline", "batch_cases", "engine", "histories", "judge", "output_dir",
-    "ray", "replies_from", "score_file", "task_completion",
+    "ray", "replies_from", "task_completion",
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
 RATES: Final = ("adherence", "survival", "probe_recall", "false_trigger")

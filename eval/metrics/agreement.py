@@ -14,7 +14,7 @@ from eval.records.samples import Sample
 from eval.scoring.judge.question import JudgeKey
 from eval.scoring.verdict import expected_status, is_ruled
 from gatt.verifiers.base import Status, Verdict
-from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.judge import JUDGE
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,8 @@ from eval.metrics.outcomes import (
     leakage,
     probe_leakage,
     probe_recall,
-    probe_score,
     rate_of,
     repetition,
-    score,
     survival,
     task_completion,
 )
@@ -55,9 +53,6 @@ METRICS: Mapping[str, Metric] = {
     )
 }
 """Name -> function. A new metric is one function, one line here, one test."""
-
-GRADED: Mapping[str, Metric] = {"score": score, "probe_score": probe_score}
-"""Metrics whose rate is a mean of scores: curves of their own, without comparisons."""
 
 VACUOUS: Mapping[str, str] = {
     "adherence": "vacuous_adherence",

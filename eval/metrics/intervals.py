@@ -102,25 +102,6 @@ def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
     return wilson_from_rate(float(passed.mean()), effective_size(passed, ways))
 
 
-def graded_interval(scores: Floats, ways: Ways) -> tuple[float, float]:
-    """Return the interval of a mean score, as `crossed_interval` does of a rate.
-
-    Scores lie closer together than passes and fails of the same mean. The effective number of replies
-    grows by as much as their variance is smaller; one of the effective replies keeps the variance of passes
-    and fails, so that few replies which agree by chance do not look certain.
-
-    Args:
-        scores: from 0 to 1 a reply, at least one.
-        ways: the same replies.
-    """
-    mean, size = float(scores.mean()), effective_size(scores, ways)
-    binary = mean * (1 - mean)
-    if not binary:
-        return wilson_from_rate(mean, size)
-    pooled = ((size - 1) * float(scores.var()) + binary) / size
-    return wilson_from_rate(mean, size * binary / pooled)
-
-
 def effective_size(values: Floats, ways: Ways, least: float = 0.0) -> float:
     """Return how many independent replies the replies are worth, from 1 to their number.
 

@@ -13,17 +13,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.intervals import (
-    Codes,
-    Floats,
-    Ways,
-    crossed_interval,
-    graded_interval,
-    num_groups,
-)
+from eval.metrics.intervals import Codes, Floats, Ways, crossed_interval, num_groups
 from eval.records.samples import Kind, Sample
 from gatt.verifiers.base import Status
-from gatt.verifiers.graded.score import SCORE
 
 ALL = "all"
 """The value of `split` and `family` for totals."""
@@ -40,8 +32,6 @@ class Outcome:
     status: Status
     at: int | None = None
     """The turn, where a metric counts turns in another way."""
-    value: float | None = None
-    """A score from 0 to 1, for metrics that average scores; None: 1 for a pass, 0 for a fail."""
 
     @property
     def turn(self) -> int:
@@ -57,9 +47,7 @@ class Rows:
     split: npt.NDArray[np.object_]
     family: npt.NDArray[np.object_]
     value: Floats
-    """1 for a pass, 0 for a fail, or a score between; NaN for undecided."""
-    is_passed: npt.NDArray[np.bool_]
-    """Whether the verdict is a pass, whatever the score."""
+    """1 for a pass, 0 for a fail; NaN for undecided."""
     ways: Ways
     num_named: int
     """Codes of instructions below this are instructions; the rest are plain dialogues."""
@@ -76,20 +64,18 @@ class Rows:
         instruction = np.where(is_plain, len(named) + dialogue, instruction)
         pairs = dialogue * (2 * len(samples) + 1) + instruction
         case = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
-        values = [_VALUES[o.status] if o.value is None else o.value for o in found]
         return cls(
             turn=np.array([o.turn for o in found], dtype=np.int64),
             split=np.array([s.split for s in samples], dtype=object),
             family=np.array([s.family for s in samples], dtype=object),
-            value=np.array(values, dtype=np.float64),
-            is_passed=np.array([o.status == "pass" for o in found], dtype=bool),
+            value=np.array([_VALUES[o.status] for o in found], dtype=np.float64),
             ways=Ways(dialogue, instruction, case),
             num_named=len(named),
         )
 
     def where(self, chosen: npt.NDArray[Any] | slice) -> Rows:
         """Return the chosen rows (a mask, indices or a slice)."""
-        columns = ("turn", "split", "family", "value", "is_passed")
+        columns = ("turn", "split", "family", "value")
         found: dict[str, Any] = {name: getattr(self, name)[chosen] for name in columns}
         return replace(self, ways=self.ways.where(chosen), **found)
 
@@ -112,7 +98,7 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """Passes over passes and fails, or the mean score, with its 95 % interval.
+    """Passes over passes and fails, with its 95 % interval.
 
     `rate`, `low` and `high` are None where nothing was decided: not measured is
     not zero.
@@ -128,8 +114,7 @@ class Rate:
     over instructions like these, below it speaks of these alone."""
     num_passed: int
     num_decided: int
-    """Outcomes that passed, and those that passed or failed: the rate's two numbers, unless it is a mean
-    of scores."""
+    """Outcomes that passed, and those that passed or failed: the rate's two numbers."""
     num_undecided: int
     """Outcomes that no verifier could decide; they are not in the rate."""
     pessimistic: float
@@ -147,14 +132,12 @@ def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
     """
     decided = rows.where(~np.isnan(rows.value))
     num, num_decided = len(rows.value), len(decided.value)
-    total, undecided = float(decided.value.sum()), num - num_decided
+    num_passed, undecided = int(decided.value.sum()), num - num_decided
     rate = low = high = None
     if num_decided:
-        rate = total / num_decided
-        is_graded = not np.isin(decided.value, (0.0, 1.0)).all()
-        interval = graded_interval if is_graded else crossed_interval
-        low, high = interval(decided.value, decided.ways)
-    if_failed, if_passed = total / num, (total + undecided) / num
+        rate = num_passed / num_decided
+        low, high = crossed_interval(decided.value, decided.ways)
+    if_failed, if_passed = num_passed / num, (num_passed + undecided) / num
     instructions = decided.ways.instruction
     return Rate(
         rate=rate,
@@ -162,7 +145,7 @@ def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
         high=high,
         num_dialogues=num_groups(decided.ways.dialogue),
         num_instructions=num_groups(instructions[instructions < rows.num_named]),
-        num_passed=int(decided.is_passed.sum()),
+        num_passed=num_passed,
         num_decided=num_decided,
         num_undecided=undecided,
         pessimistic=if_failed if is_pass_good else if_passed,
@@ -254,19 +237,6 @@ def false_trigger(samples: Iterable[Sample]) -> Iterator[Outcome]:
     return (Outcome(s, s.status) for s in samples if s.instruction is None)
 
 
-def score(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield the score of every ordinary reply that is graded, while its instruction holds."""
-    return _graded(samples, "turn")
-
-
-def probe_score(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield the score of every answer to a probe that is graded, while its instruction holds.
-
-    Source: Li et al. 2024, arXiv:2402.10962. A reply without a score is undecided, never a zero.
-    """
-    return _graded(samples, "probe")
-
-
 def adherence_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield adherence by turns since the last change of any kind; 0 is the reply to its announcement."""
     return (
@@ -305,16 +275,6 @@ def by_case(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
 def _is_asked_to_adhere(sample: Sample) -> bool:
     is_turn = sample.kind == "turn" and sample.instruction is not None
     return is_turn and sample.expected == "kept"
-
-
-def _graded(samples: Iterable[Sample], kind: Kind) -> Iterator[Outcome]:
-    for sample in samples:
-        if sample.kind == kind and sample.expected == "kept":
-            if sample.score is not None:
-                statuses = {v.status for v in sample.verdicts if v.verifier == SCORE}
-                yield Outcome(sample, "fail" if "fail" in statuses else "pass", value=sample.score)
-            elif any(spec.kind == SCORE for spec in sample.asked):
-                yield Outcome(sample, "undecided")
 
 
 def _leaks(samples: Iterable[Sample], kind: Kind) -> Iterator[Outcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, PlainValidator
 
@@ -16,7 +16,7 @@ from gatt.data.switches import Switch, check_switches, ended, in_force, last_swi
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.generation.base import Generation
 from gatt.verifiers import build
-from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
 
 TOPIC_JUMP: Final = "topic_jump"
@@ -53,14 +53,13 @@ Verifiers = Annotated[tuple[VerifierSpec, ...], PlainValidator(_verifiers)]
 
 @dataclass(frozen=True)
 class Event:
-    """What the user does at a turn besides talking, and what should happen then."""
+    """What the user does at a turn besides talking."""
 
     kind: Text
     """Such as `topic_jump`."""
-    text: Text | None = None
-    """What the user says instead of the dialogue's message; None: the message stays."""
-    expect: Expected | None = None
-    """Holds from this turn on; None: what was expected before stays."""
+    text: None = None
+    expect: Literal["kept"] | None = None
+    """Not read: imports of earlier versions wrote it, and fingerprints of folders hold both."""
     verifiers: Verifiers = ()
     """Rules of this turn alone, in addition to the instruction."""
 
@@ -104,43 +103,25 @@ class Case:
         """Number of user messages."""
         return self.dialogue.num_turns
 
-    @property
-    def needs_own_history(self) -> bool:
-        """Whether the dialogue's replies do not answer what the user says in this case."""
-        return not self.has_replies or any(e.text is not None for e in self.events.values())
-
     def user_turn(self, turn: int, kind: Kind = "turn") -> str:
         """Return what the user says at a turn, counted from 1: the message, or the question of the probe."""
         if kind == "probe" and (probe := self.probe_at(turn)) is not None:
             return probe.question
-        event = self.events.get(turn)
-        said = event.text if event else None
-        return self.dialogue.user_turns[turn - 1] if said is None else said
+        return self.dialogue.user_turns[turn - 1]
 
     def reference(self, turn: int) -> str | None:
         """Return the dialogue's own reply to what the user says at a turn, None without one."""
-        event = self.events.get(turn)
-        if not self.has_replies or (event is not None and event.text is not None):
-            return None
-        own = self.dialogue.replies
+        own = self.dialogue.replies if self.has_replies else ()
         return own[turn - 1] if turn <= len(own) else None
 
     def expected(self, turn: int) -> Expected:
         """Return `kept` if the instruction still holds at a turn, `released` after it was taken back."""
         switch = last_switch(self.switches, turn)
-        since = switch.turn if switch else 1
-        # Events before the last change do not concern the new instruction.
-        told = [
-            e.expect for at, e in sorted(self.events.items()) if since <= at <= turn and e.expect
-        ]
-        if told:
-            return told[-1]
         return "released" if switch and switch.instruction is None else "kept"
 
     def held_at(self, turn: int) -> Instruction | None:
         """Return the instruction in force at a turn, None if none is."""
-        held = in_force(self.instruction, self.switches, turn)
-        return held if self.expected(turn) == "kept" else None
+        return in_force(self.instruction, self.switches, turn)
 
     def ended_at(self, turn: int) -> Instruction | None:
         """Return the instruction that the last change up to a turn replaced or took back."""
@@ -157,32 +138,19 @@ class Case:
                 return next(iter(switch.instruction.probes), None)
         return self.probe
 
-    def probed_at(self, turn: int) -> Instruction | None:
-        """Return the instruction that a probe at a turn asks about: in force, or taken back by a change.
-
-        None if an event has released the model: then no answer to a probe is right or wrong.
-        """
-        switch = last_switch(self.switches, turn)
-        if switch is not None and switch.instruction is None and self.expected(turn) == "released":
-            return self.ended_at(turn)
-        return self.held_at(turn)
-
     @property
     def release_turn(self) -> int | None:
         """The first turn from which on the instruction does not hold, None if it always holds."""
-        turns = sorted({*self.events, *(s.turn for s in self.switches)})
-        return next((t for t in turns if self.expected(t) == "released"), None)
+        return next((s.turn for s in self.switches if s.instruction is None), None)
 
     def instruction_at(self, turn: int, kind: Kind = "turn") -> Instruction | None:
         """Return the instruction with everything that must hold at a turn as its verifiers.
 
-        It is the instruction in force, or the last one if that was taken back; for probes see `probed_at`.
+        It is the instruction in force, or the last one if that was taken back.
         """
-        if kind == "probe":
-            return self.probed_at(turn)
         event = self.events.get(turn)
-        instruction = in_force(self.instruction, self.switches, turn) or self.ended_at(turn)
-        if instruction is None or event is None or not event.verifiers:
+        instruction = self.held_at(turn) or self.ended_at(turn)
+        if instruction is None or event is None or not event.verifiers or kind == "probe":
             return instruction
         held = instruction.verifiers
         if not held and all(v.kind != JUDGE for v in event.verifiers):

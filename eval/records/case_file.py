@@ -5,14 +5,13 @@
     {"id": "tea-1", "user_turns": ["Hi!", "..."],
      "instruction": {"text": "Always ...", "family": "behaviour", "verifiers": [{"kind": "terms", ...}]},
      "probes": [{"question": "What ...?", "verifiers": [...]}],
-     "events": {"3": {"kind": "topic_jump", "text": "...", "expect": "kept"}},
+     "events": {"3": {"kind": "topic_jump", "verifiers": [...]}},
      "switches": [{"turn": 5, "kind": "replace", "text": "From now on ...", "instruction": {...}}]}
 
 `switches` change the instruction: `replace` and `add` have a new `instruction`, `cancel` has none.
-`"place": "system"` makes the text a system message before that turn. A verifier of the kind
-`score` lets the user's own function grade the reply, see `eval.scoring.scores`. `messages`,
-instead of `user_turns`, contains the replies of a dialogue too. A case without `instruction` is
-a plain one. The judge decides an instruction without verifiers.
+`"place": "system"` makes the text a system message before that turn. `messages`, instead of `user_turns`,
+contains the replies of a dialogue too. A case without `instruction` is a plain one. The judge
+decides an instruction without verifiers.
 """
 
 from __future__ import annotations
@@ -94,11 +93,10 @@ class _WrittenCase:
             raise ConfigError(
                 f"{len(self.probes)} probes: expected one a case, make a case of each"
             )
-        has_rules = any(e.verifiers or e.expect for e in self.events.values())
+        has_rules = any(event.verifiers for event in self.events.values())
         if self.instruction is None and (self.probes or self.switches or has_rules):
             raise ConfigError(
-                "probes, switches, or events with expect or verifiers without instruction: expected the "
-                "instruction"
+                "probes, switches, or events with verifiers without instruction: expected the instruction"
             )
 
 

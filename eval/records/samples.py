@@ -97,8 +97,6 @@ class Sample:
     """Whether the arm gave the same reply at an earlier turn of its own history, judged or not; case and
     white space do not count. None if that was not compared (a reference history, no `gatt eval`), for
     probes and for blank replies."""
-    score: float | None = None
-    """Score of the user's own functions, from 0 to 1; None if none was asked, or one failed."""
 
     def __post_init__(self) -> None:
         for key in ("arm", "dialogue", "family", "user"):
@@ -106,8 +104,6 @@ class Sample:
                 raise DataError(f"{key!r} is {getattr(self, key)!r}: expected some text")
         if self.turn < 1:
             raise DataError(f"'turn' is {self.turn!r}: expected a whole number from 1")
-        if self.score is not None and not 0 <= self.score <= 1:
-            raise DataError(f"'score' is {self.score!r}: expected null or a number from 0 to 1")
         if (self.instruction is None) != (self.split == "none"):
             given = "no instruction" if self.instruction is None else "an instruction"
             raise DataError(
@@ -162,6 +158,7 @@ class Sample:
         known = [f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw]
         try:
             held = dict(vars(typed(_written_form(), raw)))
+            del held["score"]
             for key in ("completion", "judge"):
                 held[key] = held[key] and held[key].verdict()
             for key in ("instruction", "ended"):
@@ -204,11 +201,10 @@ def _written_form() -> type:
         "judge": WrittenVerdict | None,
     }
     hints = get_type_hints(Sample) | written
-    return make_dataclass(
-        "Line",
-        [(f.name, hints[f.name], field(default=f.default)) for f in fields(Sample)],
-        kw_only=True,
-    )
+    members: list[Any] = [(f.name, hints[f.name], field(default=f.default)) for f in fields(Sample)]
+    # Earlier versions wrote it in every line.
+    members.append(("score", None, field(default=None)))
+    return make_dataclass("Line", members, kw_only=True)
 
 
 def read_samples(path: Path) -> Iterator[Sample]:

@@ -19,7 +19,7 @@ SUITES: Final = Path(__file__).parents[1] / "suites"
 """Folder of the shipped suites."""
 FOR_THE_USER: Final = (
     "output_dir", "suite", "arms", "adapters", "engine", "judge", "batch_cases", "ray",
-    "baseline", "only_trained", "replies_from", "score_file", "unmeasured",
+    "baseline", "only_trained", "replies_from", "unmeasured",
 )  # fmt: skip
 """Keys that no suite may set: which model is measured, and where and how it runs."""
 PATHS: Final = (("cases", ""), ("source", "path"), ("instructions", "catalog"))

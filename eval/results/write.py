@@ -14,7 +14,7 @@ from eval.cases.build import Inputs
 from eval.cases.unmeasured import Triggers, Unmeasured
 from eval.config import EvalConfig
 from eval.metrics.agreement import Agreement, agreement
-from eval.metrics.curves import GRADED, METRICS, curves, vacuous_curves
+from eval.metrics.curves import curves, vacuous_curves
 from eval.metrics.paired import differences
 from eval.records.samples import (
     REPORT_FILE,
@@ -32,7 +32,6 @@ from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.completion import unmeasured_reason, with_completion
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
-from eval.scoring.scores import Functions, with_scores
 from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
 from gatt.generation.base import Engine
@@ -61,8 +60,6 @@ class Checked:
     unknown: Sequence[str]
     """Arms that do not say what they were trained on."""
     unmeasured: Unmeasured
-    functions: Functions
-    """Of the score file."""
 
 
 def close(
@@ -94,7 +91,7 @@ def close(
         for key in row_keys(arm, history, case, config)
         if key in found
     ]
-    samples = with_scores(samples_of_rows(rows), checked.functions)
+    samples = samples_of_rows(rows)
     no_completion = unmeasured_reason() if config.task_completion else None
     if config.task_completion and not no_completion:
         path = config.output_dir / SAMPLES_FILE
@@ -115,7 +112,7 @@ def close(
         "config": config_dict(config),
     }
     pool = triggers.entries if triggers else ()
-    points = curves(samples, {**METRICS, **GRADED})
+    points = curves(samples)
     # Replies of a case file that stand under an instruction may follow it: they are no ordinary replies.
     ordinary = (s for s in samples if not config.cases or s.instruction is None)
     results: dict[str, Any] = {

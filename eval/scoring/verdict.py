@@ -13,7 +13,7 @@ from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
 from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
-from gatt.verifiers.graded.judge import JUDGE, Judge, is_open
+from gatt.verifiers.judge import JUDGE, Judge, is_open
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
 
@@ -102,7 +102,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     """Return the sample of a reply, judged by rules alone.
 
     - A turn or probe under an instruction: all its verifiers must pass, and those of the
-      turn's event. After the user has released the model, a reply that passes them all fails.
+      turn's event. After the instruction was taken back, a reply that passes them all fails.
     - A turn of a plain dialogue passes, as a false trigger, if the reply follows any entry of
       the pool. Ordinary replies must follow no entry of it, see `eval.cases.unmeasured`.
     - An empty reply is `undecided` if the context was full, a server withheld the reply, or

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gatt.verifiers.graded.score import DECIDED_LATER
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.own_kinds import origin
 from gatt.verifiers.table import verifier_class
 
@@ -82,7 +82,7 @@ def describe(kind: str) -> Shown:
             for name, given in inspect.signature(cls).parameters.items()
         ],
         dict(first.params),
-        None if kind in DECIDED_LATER else next(iter(first.good), None),
+        None if kind == JUDGE else next(iter(first.good), None),
         next((reply for reply in first.bad if reply.strip()), ""),
     )
 

@@ -10,7 +10,7 @@ from pydantic import PlainValidator
 
 from gatt.errors import CatalogError, VerifierError
 from gatt.verifiers.base import Status, Verdict
-from gatt.verifiers.graded.score import DECIDED_LATER
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.rule import Rule
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, overall
@@ -21,11 +21,11 @@ _OPPOSITE: dict[Status, Status] = {"pass": "fail", "fail": "pass", "undecided": 
 def _built(of: Any) -> Rule:
     try:
         spec = VerifierSpec.from_dict(of)
-        if spec.kind not in DECIDED_LATER:
+        if spec.kind != JUDGE:
             return build(spec)
     except (CatalogError, VerifierError) as error:
         raise ValueError(str(error)) from None
-    raise ValueError(f"the verdict of {spec.kind!r} comes later: expected it beside this rule")
+    raise ValueError(f"the verdict of {JUDGE!r} comes later: expected it beside this rule")
 
 
 Inner = Annotated[Rule, PlainValidator(_built)]

@@ -42,8 +42,6 @@ METRIC_NAMES: Mapping[str, str] = {
     "task_completion": "Task completion",
     "repetition": "Repetition",
     "false_trigger": "False triggers",
-    "score": "Mean score",
-    "probe_score": "Mean score of answers to a probe",
     "adherence_loose": "Adherence, lenient reading",
     "adherence_since_switch": "Adherence since the change",
     "leakage": "Leakage of the old instruction",

@@ -95,8 +95,6 @@ METRIC_NOTES: Final[Mapping[str, str]] = {
     "task_completion": "replies that still answer what the user asked",
     "repetition": "replies given before in the same dialogue, word for word; lower is better",
     "false_trigger": "replies that follow an instruction that was not given; lower is better",
-    "score": "mean score of ordinary replies by the score file; 100 % is a score of 1",
-    "probe_score": "mean score of answers to a probe by the score file; 100 % is a score of 1",
     "adherence_since_switch": "replies that follow the instruction in force, by turns since it changed",
     "leakage": "replies that still satisfy the old instruction's rules, some by chance; lower is better",
     "probe_leakage": "answers to a probe that still follow a cancelled instruction; lower is better",

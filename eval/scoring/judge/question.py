@@ -27,7 +27,7 @@ from eval.scoring.judge.config import JudgeConfig, Task
 from gatt.errors import DataError
 from gatt.runs.provenance import fingerprint
 from gatt.runs.yaml_file import read_mapping
-from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.judge import JUDGE
 
 MARK = "| "
 """Begins every line of a text."""

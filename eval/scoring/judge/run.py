@@ -32,7 +32,7 @@ from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore, parsed_records
 from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
-from gatt.verifiers.graded.judge import JUDGE
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.rule import quote
 
 KEYS: Final = ["reason", "verdict"]

@@ -99,9 +99,9 @@ def read_task(config: AttendConfig) -> Task:
     engine, digest = found.engine, found.engine.weights_digest()
     inputs = load_inputs(found, found.instructions.load(), lambda: make_engine(engine), digest)
     told = [case for case in inputs.cases if case.instruction]
-    steady = [case for case in told if not case.switches and case.release_turn is None]
+    steady = [case for case in told if not case.switches]
     dropped = Counter({"no instruction": len(inputs.cases) - len(told)})
-    dropped["the instruction changes or ends"] = len(told) - len(steady)
+    dropped["the instruction changes"] = len(told) - len(steady)
     if not steady:
         raise DataError(
             f"{path}: in none of its {len(inputs.cases)} cases does one instruction hold to the end: "

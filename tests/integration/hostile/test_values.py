@@ -35,7 +35,7 @@ VALUES = {
     "eval": (
         "turns [] [0] [2,1] [x]", "arms [nonsense]", "adapters.base x", f"num_dialogues -1 {HUGE}",
         f"sampling.max_new_tokens {HUGE}", "engine.dtype float7", "engine.device abacus",
-        "score_file nowhere.py", "cases nowhere.jsonl", "suite nonsense", "baseline nonsense",
+        "cases nowhere.jsonl", "suite nonsense", "baseline nonsense",
         "splits [nonsense]", "histories []", "judge.tasks []", "batch_cases 0", "engine.server.urls [ftp://x]",
     ),
     "attend": ("arm nonsense", "turns [0]", "chart map.nonsense"),

@@ -43,7 +43,7 @@ def judged(sample: Sample, verdict: str) -> bool:
         ("family", "figure"),
         ("split", "heldout_value"),
         ("turn", "8"),
-        ("event", "asks_to_drop"),
+        ("event", "cancel"),
         ("verdict", "undecided"),
         ("verdict", "judge"),
         ("verdict", "task"),

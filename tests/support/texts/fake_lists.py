@@ -63,7 +63,7 @@ def _with_extras(sample: Sample, number: int) -> Sample:
         return sample
     # The user does the same to all arms.
     is_eventful = int(sample.dialogue[-4:]) % 3 == 1
-    event = {4: "topic_jump", 8: "asks_to_drop"}.get(sample.turn) if is_eventful else None
+    event = {4: "topic_jump", 8: "cancel"}.get(sample.turn) if is_eventful else None
     status = "undecided" if number % 17 == 0 else sample.status
     if number % 7 == 0:
         status = "fail" if sample.status == "pass" else "pass"
@@ -71,7 +71,7 @@ def _with_extras(sample: Sample, number: int) -> Sample:
     return replace(
         sample,
         event=event,
-        expected="released" if event == "asks_to_drop" else "kept",
+        expected="released" if event == "cancel" else "kept",
         loose="pass" if number % 11 == 0 else sample.status,
         completion=Verdict(answers, "similarity 0.61", "task", 1),
         judge=Verdict(status, "it keeps the role", "judge", 1),

@@ -297,6 +297,7 @@ def test_the_configuration_of_a_finished_run_may_be_of_an_earlier_version(config
     path = tmp_path / "eval.yaml"
     save_config(config, path)
     earlier = "suite: distract\nevent_turns: [4]\nevent_kinds: [topic_jump]\nevent_file: null\n"
+    earlier += "score_file: null\n"
     path.write_text(path.read_text("utf-8").replace("suite: null\n", earlier), encoding="utf-8")
     assert finished_config(path) == config
     path.write_text("output_dir: out\nturms: [1]\n", encoding="utf-8")

@@ -25,7 +25,6 @@ from tests.support.runs.case_files import TEA, case_config, write_case_file
 from tests.support.runs.stages import RecordingEngine, dialogue
 
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
-GRADE = {"kind": "score", "function": "f"}
 
 
 def case(name, *rules, **more):
@@ -61,7 +60,6 @@ COMPLETION = JudgeConfig(tasks=("completion",))
         ([case("a", KIND)], {"judge": JudgeConfig()}, [], False),
         ([case("a", KIND)], {"judge": JUDGE_OF_ONE}, [("turns", 3, 4)], False),
         ([case("a", KIND)], {"judge": COMPLETION}, [("turns", 4, 4)], True),
-        ([case("a", GRADE)], {"score_file": "scores.py"}, [], False),
         ([case("a", TEA, **probed(KIND))], {"judge": JudgeConfig()}, [("probes", 2, 2)], False),
         ([case("a", KIND, switches=[TO_MILK])], {}, [("turns", 2, 4)], False),
         ([{"id": "p", "user_turns": ["Hi!", "So?"]}], {}, [("turns", 4, 4)], True),

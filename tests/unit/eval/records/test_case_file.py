@@ -27,7 +27,7 @@ def test_user_turns_alone_need_their_own_history(tmp_path) -> None:
     (case,) = read(tmp_path, CASE)
     assert case.num_turns == 3
     assert case.dialogue.replies == (BLANK, BLANK)
-    assert case.needs_own_history
+    assert not case.has_replies
     assert case.reference(1) is None
     assert (case.family, case.split) == ("behaviour", "heldout_value")
     assert case.instruction
@@ -60,26 +60,20 @@ def test_what_says_the_same_shares_its_ids_and_what_does_not_is_told_apart(tmp_p
 
 def test_messages_bring_their_replies_and_probes_come_along(tmp_path) -> None:
     messages = [{"role": r, "content": f"{r} {n}"} for n in (1, 2) for r in ("user", "assistant")]
-    raw = {"id": "d", "messages": messages, "events": {"2": {"kind": "topic_jump", "text": "But?"}}}
+    # Imports of earlier versions wrote what is expected, and constraints.
+    raw = {"id": "d", "messages": messages, "events": {"2": {"kind": "x", "expect": "kept"}}}
     probes = [{"question": "What do you sell?", "verifiers": [TEA]}]
-    # Imports of earlier versions wrote constraints.
     case, probed = read(tmp_path, raw, CASE | {"probes": probes, "constraints": [{"by": "judge"}]})
     assert case.instruction is None
-    assert case.reference(1) == "assistant 1"
-    assert case.reference(2) is None
-    assert case.user_turn(2) == "But?"
-    assert case.needs_own_history
+    assert case.reference(2) == "assistant 2"
+    assert case.user_turn(2) == "user 2"
     assert probed.probe
     assert probed.probe.question == "What do you sell?"
 
 
-def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> None:
+def test_rules_of_an_event_count_at_its_turn_alone(tmp_path) -> None:
     not_coffee = {"kind": "excludes", "terms": ["coffee"]}
-    events = {
-        "1": {"kind": "quoted_instruction", "verifiers": [not_coffee]},
-        "2": {"kind": "asks_to_drop", "expect": "released"},
-        "3": {"kind": "topic_jump"},
-    }
+    events = {"1": {"kind": "quoted_instruction", "verifiers": [not_coffee]}}
     (case,) = read(tmp_path, CASE | {"events": events})
     # A rule of one turn does not replace the judge.
     free = {"text": "Speak like a pirate.", "family": "x"}
@@ -87,14 +81,14 @@ def test_events_hold_what_is_expected_until_another_says_otherwise(tmp_path) -> 
     now = judged.instruction_at(1)
     assert now
     assert [v.kind for v in now.verifiers] == ["judge", "excludes"]
-    assert [case.expected(t) for t in (1, 2, 3)] == ["kept", "released", "released"]
-    at_first, later = case.instruction_at(1), case.instruction_at(3)
+    at_first, later = case.instruction_at(1), case.instruction_at(2)
     assert at_first
     assert [v.kind for v in at_first.verifiers] == ["terms", "excludes"]
     assert later == case.instruction
 
 
-RELEASE = {"kind": "x", "expect": "released"}
+RULED = {"kind": "x", "verifiers": [TEA]}
+CANCEL = {"turn": 2, "kind": "cancel", "text": "Drop it."}
 BAD_RULE = INSTRUCTION | {"verifiers": [{"kind": "trems"}]}
 
 
@@ -108,11 +102,11 @@ BAD_RULE = INSTRUCTION | {"verifiers": [{"kind": "trems"}]}
         ({"instruction": INSTRUCTION | {"family": "all"}}, "'instruction.family': 'all'"),
         ({"instruction": BAD_RULE}, "'instruction.verifiers': verifier 1: .*'terms'"),
         ({"instruction": None, "probes": [{"question": "x"}]}, "probes.* without instruction"),
-        ({"instruction": None, "events": {"1": RELEASE}}, "events with .* without instruction"),
+        ({"instruction": None, "events": {"1": RULED}}, "events with .* without instruction"),
         ({"probes": [{"question": "a"}, {"question": "b"}]}, "2 probes"),
         ({"events": {"4": {"kind": "x"}}}, "event at turn 4: .* 1 to 3"),
-        ({"events": {"1": {"kind": "x", "expect": "y"}}}, "'events.1.expect' is 'y'.*'kept'"),
-        ({"events": {"1": RELEASE, "2": {"kind": "y", "verifiers": [TEA]}}}, "event at turn 2.*'replace'"),
+        ({"events": {"1": {"kind": "x", "expect": "released"}}}, "'events.1.expect' .*'kept'"),
+        ({"switches": [CANCEL], "events": {"3": RULED}}, "event at turn 3.*'replace'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_with_its_place(tmp_path, change, facts) -> None:

@@ -36,7 +36,7 @@ BROKEN_RULE = {**sample().as_dict()["instruction"], "verifiers": [{"any_of": []}
         ({"arm": " "}, r"'arm' is ' '"),
         ({"turn": -1}, r"^arm 'base', dialogue 'd1', turn -1: 'turn' is -1"),
         ({"history": "sampled"}, r"'history' is 'sampled'.*'reference' or 'own'"),
-        ({"score": 1.5}, r"'score' is 1.5"),
+        ({"score": 0.5}, r"'score' is 0.5 .*: expected null"),
         ({"ended": {}}, r"'ended' has no 'id'"),
         ({"instruction": BROKEN_RULE}, r"'instruction' is broken: .*any_of"),
         ({"instruction": None}, r"'split' is 'train' with no instruction"),

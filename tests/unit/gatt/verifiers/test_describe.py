@@ -8,7 +8,7 @@ import pytest
 
 from gatt.verifiers import VERIFIERS, build
 from gatt.verifiers.describe import as_markdown, as_text, describe
-from gatt.verifiers.graded.score import DECIDED_LATER
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "verifiers.md"
@@ -19,7 +19,7 @@ def test_the_replies_that_are_shown_pass_and_fail(kind: str) -> None:
     shown = describe(kind)
     verifier = build(VerifierSpec(kind, shown.params))
     assert verifier.check(shown.failing).status == "fail"
-    assert (shown.passing is None) == (kind in DECIDED_LATER)
+    assert (shown.passing is None) == (kind == JUDGE)
     assert shown.passing is None or verifier.check(shown.passing).status == "pass"
     assert [one for one in shown.parameters if not one[3] or "[" in one[1]] == []
     text = as_text(shown)

@@ -10,7 +10,7 @@ import yaml
 
 from gatt.errors import VerifierError
 from gatt.verifiers import Verdict, build, check_all, overall, overall_unasked
-from gatt.verifiers.graded.judge import is_open
+from gatt.verifiers.judge import is_open
 from gatt.verifiers.spec import VerifierSpec
 
 CASES = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text(encoding="utf-8"))
@@ -99,7 +99,6 @@ def test_evidence_says_what_was_found_and_where(
         ("language", {"language": "fra"}, "did you mean 'fr'"),
         ("judge", {"rubric": "  \n"}, "'rubric'"),
         ("judge", {"rubric": None}, "'rubric' is null"),
-        ("score", {"function": "f", "at_least": 0}, "'at_least' is 0"),
         ("not", {"of": "words"}, "'words'"),
         ("not", {"of": {"max": 3}}, "'kind'"),
         ("not", {"of": {"kind": "words"}}, "'min'"),

@@ -1,1 +1,0 @@
-"""Verdicts that no rule gives: a judge model, a score of the user's own."""
