@@ -19,7 +19,7 @@ from gatt.data.dialogue import Dialogue
 from gatt.data.training_marks import read_marks
 from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import Engine
-from gatt.sources import SourceReport
+from gatt.sources.base import SourceReport
 from gatt.sources.questions import answered_questions
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from eval.config import RUN_MARK, is_untrained, reminded_every
 from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
 from gatt.data.instruction import SPLITS
-from gatt.errors import DataError
 
 SCHEMA = 3
 """The version of `results.json` that this package writes and reads."""
@@ -124,11 +123,8 @@ class Curves:
         """Return the curves of a `results.json`.
 
         Raises:
-            DataError: another schema, or a broken record.
+            DataError: a broken record.
         """
-        if results.get("schema") != SCHEMA:
-            found = results.get("schema")
-            raise DataError(f"results: schema is {found!r}: expected {SCHEMA}, evaluate again")
         return cls(tuple(CurvePoint.from_dict(raw) for raw in results["curves"]))
 
     def find(self, **wanted: object) -> tuple[CurvePoint, ...]:

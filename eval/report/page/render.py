@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -142,7 +142,7 @@ def render_report(results: Mapping[str, Any], samples: Iterable[Sample], path: P
         DataError: `results` breaks its contract (see `Curves.of`), or what the samples raise.
         StoreError: the file cannot be written.
     """
-    _write(report_pieces(results, samples), path)
+    _write(report_text(results, samples), path)
 
 
 def render_attention(data: Mapping[str, Any], path: Path) -> None:
@@ -157,21 +157,20 @@ def render_attention(data: Mapping[str, Any], path: Path) -> None:
     """
     context = {"attention": attention_section(data, data["arms"]), "runs": _runs(data["run"])}
     template = _environment(data["arms"]).get_template("attention_page.html.j2")
-    _write(template.generate(context), path)
+    _write(template.render(context), path)
 
 
-def _write(pieces: Iterable[str], path: Path) -> None:
+def _write(page: str, path: Path) -> None:
     with atomic_stream(path) as stream:
-        for piece in pieces:
-            # A lone surrogate in a table has no UTF-8 form.
-            stream.write(piece.encode("utf-8", "backslashreplace"))
+        # A lone surrogate in a table has no UTF-8 form.
+        stream.write(page.encode("utf-8", "backslashreplace"))
 
 
-def report_pieces(results: Mapping[str, Any], samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield the page from its beginning to its end; see `render_report`."""
+def report_text(results: Mapping[str, Any], samples: Iterable[Sample]) -> str:
+    """Return the whole page; see `render_report`."""
     curves = Curves.of(results)
     context = _context(results, curves, Transcripts(curves.arms, samples))
-    yield from _environment(curves.arms).get_template("page.html.j2").generate(context)
+    return _environment(curves.arms).get_template("page.html.j2").render(context)
 
 
 def _environment(arms: Sequence[str]) -> Environment:
@@ -232,7 +231,7 @@ def _context(
         "runs": _runs(run, curves.runs),
         "attention": attention and attention_section(attention, curves.arms),
         "index": Markup(packed(transcripts.index())) if transcripts.cases else None,
-        "chunks": (Markup(packed(chunk)) for chunk in transcripts.chunks()),
+        "texts": Markup(packed(transcripts.texts())),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }

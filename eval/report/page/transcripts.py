@@ -1,4 +1,4 @@
-"""Replies on their way into the page: examples, an index for its filters, and chunks of text.
+"""Replies on their way into the page: examples, an index for its filters, and the texts.
 
 A case is a dialogue under an instruction; its arms stand together.
 """
@@ -10,7 +10,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,9 +18,6 @@ from eval.records.samples import Sample
 from eval.report.data.selection import Curves, Headline, arm_name
 from gatt.verifiers.base import Verdict
 
-CHUNK_BYTES = 100_000
-"""Text of messages in a chunk: small enough that a click does not wait for it, large enough
-for the compression to find what repeats."""
 JUDGE_DISAGREES, TASK_FAILED, LOOSE_DIFFERS = 1, 2, 4
 """Bits of a reply's mark, for the filters."""
 STATUS_LETTERS = {"pass": "p", "fail": "f", "undecided": "u"}
@@ -59,7 +56,7 @@ class Case:
 
 
 class Transcripts:
-    """The replies of a run, sorted into cases and chunks."""
+    """The replies of a run, sorted into cases."""
 
     def __init__(self, arms: Sequence[str], samples: Iterable[Sample]) -> None:
         """Take the replies in any order; `arms` are those of the page in order."""
@@ -86,19 +83,17 @@ class Transcripts:
         """Return what the page's filters and its list of cases read.
 
         An arm of a case is `[arm, [[turn, is_probe, event], …], status, marks]`; the two strings have
-        one letter a reply. `chunk` and `place` say where the texts of a case are.
+        one letter a reply.
         """
         cases = []
-        for number, chunk in enumerate(self._plan()):
-            for place, case in enumerate(chunk):
-                first, given = case.first, case.first.instruction
-                arms = [self._arm(arm, replies) for arm, replies in case.samples.items()]
-                cases.append(
-                    {"id": case.anchor, "dialogue": first.dialogue, "history": case.history,
-                     "split": first.split, "family": first.family,
-                     "instruction": given and [given.text, given.wording],
-                     "chunk": number, "place": place, "arms": arms}
-                )  # fmt: skip
+        for case in self.cases:
+            first, given = case.first, case.first.instruction
+            arms = [self._arm(arm, replies) for arm, replies in case.samples.items()]
+            cases.append(
+                {"id": case.anchor, "dialogue": first.dialogue, "history": case.history,
+                 "split": first.split, "family": first.family,
+                 "instruction": given and [given.text, given.wording], "arms": arms}
+            )  # fmt: skip
         return {"arms": [[arm, arm_name(arm)] for arm in self.arms], "cases": cases}
 
     def _arm(self, arm: str, replies: Sequence[Sample]) -> list[Any]:
@@ -106,22 +101,9 @@ class Transcripts:
         status = "".join(_letter(s.status, s) for s in replies)
         return [self.arms.index(arm), turns, status, "".join(str(_mark(s)) for s in replies)]
 
-    def chunks(self) -> Iterator[list[list[list[dict[str, Any]]]]]:
-        """Yield the texts: of each case, of each of its arms, what the page shows of its replies."""
-        for chunk in self._plan():
-            yield [[[_row(s) for s in replies] for replies in c.samples.values()] for c in chunk]
-
-    def _plan(self) -> list[list[Case]]:
-        """Return the cases of each chunk."""
-        chunks: list[list[Case]] = [[]]
-        room = CHUNK_BYTES
-        for case in self.cases:
-            if room <= 0:
-                chunks.append([])
-                room = CHUNK_BYTES
-            chunks[-1].append(case)
-            room -= sum(len(s.user) + len(s.reply) for arm in case.samples.values() for s in arm)
-        return chunks
+    def texts(self) -> list[list[list[dict[str, Any]]]]:
+        """Return, in the order of the index, of each case and arm what the page shows of its replies."""
+        return [[[_row(s) for s in replies] for replies in c.samples.values()] for c in self.cases]
 
 
 def _row(sample: Sample) -> dict[str, Any]:
@@ -173,8 +155,7 @@ def _anchor(parts: Sequence[str], used: Counter[str]) -> str:
 class Example(NamedTuple):
     """One dialogue at the turn of the headline: what was asked, and what each arm said."""
 
-    anchor: str
-    family: str
+    case: Case
     instruction: str
     replies: list[Sample]
     """The base model's first, where it is shown too."""
@@ -205,11 +186,11 @@ def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Ex
         ):
             # The instruction that counts at this turn: in some cases the user changes it.
             given = replies[-1].instruction or first.instruction
-            found.append(Example(case.anchor, first.family, given.text, replies))
+            found.append(Example(case, given.text, replies))
     kept = [e for e in found if [r.status for r in e.replies] in (["pass"], ["fail", "pass"])]
     families: dict[str, Example] = {}
     for example in kept:
-        families.setdefault(example.family, example)
+        families.setdefault(example.case.first.family, example)
     broken = [example for example in found if example.replies[-1].status == "fail"]
     chosen = [*list(families.values())[: NUM_EXAMPLES - 1], *broken[:1]]
     return chosen + [e for e in (*kept, *found) if e not in chosen][: NUM_EXAMPLES - len(chosen)]

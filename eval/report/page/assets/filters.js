@@ -15,7 +15,6 @@ let all = [];
 let matches = [];
 // Of each match the replies that fit the filters: number of the arm's row -> numbers of its replies.
 let hits = new Map();
-let searchNumber = 0;
 
 function distinct(values) {
   return [...new Set(values)];
@@ -55,9 +54,9 @@ function hitsOf(found, filter) {
 }
 
 // The replies among `rows` in whose texts the words stand.
-async function searched(found, rows, words) {
+function searched(found, rows, words) {
   if (instructionOf(found).toLowerCase().includes(words)) return rows;
-  const arms = await rowsOf(found);
+  const arms = rowsOf(found);
   const has = (row, number) => [arms[row][number].u, arms[row][number].r].some((text) => text.toLowerCase().includes(words));
   const fitting = new Map();
   for (const [row, numbers] of rows) {
@@ -67,30 +66,19 @@ async function searched(found, rows, words) {
   return fitting;
 }
 
-// Fills `matches` and `hits`; false if a later call has taken over meanwhile.
+// Fills `matches` and `hits`.
 async function applyFilters() {
-  searchNumber += 1;
-  const mine = searchNumber;
+  if (wanted().text) await readTexts();
+  // Read after the wait: somebody may have typed on.
   const filter = wanted();
-  const fitting = new Map();
-  let said = performance.now();
-  for (const [number, found] of all.entries()) {
+  hits = new Map();
+  for (const found of all) {
     let rows = hitsOf(found, filter);
-    if (filter.text && rows.size) {
-      rows = await searched(found, rows, filter.text);
-      if (mine !== searchNumber) return false;
-      if (performance.now() - said > 150) {
-        count.value = `searching, ${Math.round((100 * number) / all.length)} %`;
-        said = performance.now();
-        await new Promise((resolve) => setTimeout(resolve));
-      }
-    }
-    if (rows.size) fitting.set(found, rows);
+    if (filter.text) rows = searched(found, rows, filter.text);
+    if (rows.size) hits.set(found, rows);
   }
-  hits = fitting;
-  matches = [...fitting.keys()];
+  matches = [...hits.keys()];
   count.value = `${matches.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} dialogues`;
-  return true;
 }
 
 function addOptions(name, values, label = (value) => value) {

@@ -9,7 +9,7 @@ async function followHash() {
   const isSame = FILTERS.every((name) => form.elements[name].value === (values.get(name) ?? ""));
   if (!isSame) {
     fillForm(values);
-    if (!(await applyFilters())) return;
+    await applyFilters();
     showFrom(0);
   }
   if (!target) {
@@ -18,7 +18,7 @@ async function followHash() {
   }
   if (!matches.includes(target)) {
     fillForm(new URLSearchParams());
-    if (!(await applyFilters())) return;
+    await applyFilters();
   }
   const place = matches.indexOf(target);
   if (!document.getElementById(anchor)) showFrom(Math.max(0, place - 2));
@@ -38,7 +38,7 @@ async function reveal(node, at) {
 }
 
 async function refilter() {
-  if (!(await applyFilters())) return;
+  await applyFilters();
   showFrom(0);
   setHash("transcripts");
 }

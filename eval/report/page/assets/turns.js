@@ -84,7 +84,8 @@ function gap(last, turn) {
 
 // The turns of a case: each user message once, the replies of its arms side by side.
 async function drawTurns(found, shownArms) {
-  const arms = await rowsOf(found);
+  await readTexts();
+  const arms = rowsOf(found);
   const places = new Map();
   for (const arm of shownArms) {
     arm.turns.forEach((place, number) => {
