@@ -125,12 +125,10 @@ def _dialogues(
             "source.name is 'questions': no model answers them beforehand here: expected chitchat, jsonl or "
             "hub"
         )
-    source = replace(
-        config.source, num=config.source.num or max(config.num_dialogues, config.num_plain)
-    )
     return answered_questions(
-        source,
+        config.source,
         config.part,
+        max(config.num_dialogues, config.num_plain),
         engine,
         config.sampling.params(config.seed),
         (config.replies_from or config.output_dir) / "dialogues.jsonl",
