@@ -96,11 +96,11 @@ def signed(value: float | None, digits: int = 0, sign: str = "") -> str:
     return format(rounded, f"{sign if rounded else ''}.{digits}f").replace("-", "−")
 
 
-def bounds(low: float | None, high: float | None, digits: int = 0, sign: str = "") -> str:
+def bounds(low: float | None, high: float | None, sign: str = "") -> str:
     """Return an interval in per cent, "[60, 83]", empty where there is none."""
     if low is None or high is None:
         return ""
-    return f"[{signed(low, digits, sign)}, {signed(high, digits, sign)}]"
+    return f"[{signed(low, sign=sign)}, {signed(high, sign=sign)}]"
 
 
 def rank(value: str, order: Sequence[str]) -> int:
@@ -193,8 +193,8 @@ class Curves:
     @property
     def main(self) -> dict[str, object]:
         """The fields of the headline's curve, for `find`."""
-        where = {"history": self.main_history, "split": self.main_split, "family": ALL}
-        return {"metric": "adherence", **where}
+        history, split = self.main_history, self.main_split
+        return {"metric": "adherence", "history": history, "split": split, "family": ALL}
 
     @property
     def caption(self) -> str:

@@ -19,21 +19,17 @@ from eval.report.charts.attention import map_svgs, turns_svg
 from eval.report.charts.curves import hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
-    HEADLINE_TURN_LIMIT,
     HISTORY_NAMES,
-    SPLIT_NAMES,
     Curves,
     arm_name,
     bounds,
-    few_turns,
     headline,
     headline_turn,
     percent,
     signed,
 )
-from eval.report.page.transcripts import RULE, Transcripts, examples, packed
+from eval.report.page.transcripts import Transcripts, examples, packed
 from eval.report.tables.sections import (
-    EMPTY,
     Cell,
     Table,
     arm_cell,
@@ -47,8 +43,6 @@ Record = Mapping[str, Any]
 
 HIDDEN: Final = "instruction"
 """What is hidden in the rows that the conclusion speaks of."""
-MOST_COLUMNS: Final = 6
-"""Turns of the table; the curve and the file have them all."""
 
 
 def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
@@ -64,9 +58,8 @@ def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
         "data": data,
         "conclusion": conclusion(data),
         "maps": map_svgs(data, known),
-        "told": data["maps"][0]["text"],
         "svg": turns_svg(data, known),
-        "tables": [_turn_table(data), *([_fall_table(falls)] if falls else [])],
+        "falls": _fall_table(falls) if falls else None,
     }
 
 
@@ -93,21 +86,6 @@ def conclusion(data: Record) -> str:
                 f"({interval}{fall['num_pairs']} pairs)."
             )
     return " ".join(said)
-
-
-def _turn_table(data: Record) -> Table:
-    """Return the share on the instruction at a few turns, per arm."""
-    found = {(r["arm"], r["turn"]): r for r in data["curves"] if r["metric"] == "mass"}
-    turns = few_turns(sorted({turn for _, turn in found}), MOST_COLUMNS, HEADLINE_TURN_LIMIT)
-    cells = {
-        key: Cell(signed(r["value"], 2), bounds(r["low"], r["high"], 2)) for key, r in found.items()
-    }
-    rows = tuple(
-        row(arm_cell(arm), *(cells.get((arm, turn), EMPTY) for turn in turns))
-        for arm in data["arms"]
-    )
-    heads = ("arm", *(f"turn {turn}" for turn in turns))
-    return Table("Attention on the instruction", heads, rows, "per cent", is_folded=False)
 
 
 def _fall_table(falls: Sequence[Record]) -> Table:
@@ -189,7 +167,6 @@ def _environment(arms: Sequence[str]) -> Environment:
         arm_style=lambda arm: places.get(arm, 0) % NUM_STYLES,
         arm_glyph=lambda arm: GLYPHS[places.get(arm, 0) % len(GLYPHS)],
         history_names=HISTORY_NAMES,
-        split_names=SPLIT_NAMES,
         css=Markup("\n".join(map(_text, STYLES))),
     )
     return environment
@@ -209,8 +186,6 @@ def _context(
     run = results.get("run") or {}
     script = "\n".join(map(_text, SCRIPTS))
     attention = results.get("attention")
-    shown = examples(transcripts.cases, curves, answer)
-    has_base = bool(shown) and len(shown[0].replies) > 1
     facts = {str(run.get(key) or ""): most for key, most in FACTS.items()}
     return {
         "answer": answer,
@@ -219,19 +194,14 @@ def _context(
         "curves": curves,
         "hero": hero(curves),
         "notes": results.get("notes") or [],
-        "examples": shown,
-        "example_rule": RULE.format(
-            ours=arm_name(answer.points[0].arm) if shown else "",
-            theirs=" and the base model breaks" * has_base,
-        ),
+        "examples": examples(transcripts.cases, curves, answer),
         "panels": panels(curves),
         "sections": table_sections(curves, results, answer.turn),
         "triggers": results.get("false_triggers"),
         "rates": [table for m in curves.metrics if (table := rate_table(curves, m))],
         "runs": _runs(run, curves.runs),
         "attention": attention and attention_section(attention, curves.arms),
-        "index": Markup(packed(transcripts.index())) if transcripts.cases else None,
-        "texts": Markup(packed(transcripts.texts())),
+        "cases": Markup(packed(transcripts.as_dict())) if transcripts.cases else None,
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }

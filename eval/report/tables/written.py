@@ -71,8 +71,7 @@ def terminal_table(results: Mapping[str, Any]) -> RichTable:
     found = RichTable(title=Text(title, style="bold"), caption=Text(note))
     columns = [0, *places, num_turns + 1]
     for column in columns:
-        is_text = column < table.num_texts
-        found.add_column(table.heads[column], justify="left" if is_text else "right")
+        found.add_column(table.heads[column], justify="right" if column else "left")
     for cells in table.rows:
         found.add_row(*(Text(cells[column].joined("\n")) for column in columns), end_section=True)
     return found

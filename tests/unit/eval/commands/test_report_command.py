@@ -36,7 +36,7 @@ def test_several_runs_and_the_tables(runs: Path, capsys: pytest.CaptureFixture[s
     # The results alone give a page without transcripts.
     (runs / "one" / "samples.jsonl").unlink()
     assert main(["report", "one", "two", "--output", "page.html"]) == 0
-    assert 'id="texts"' not in (runs / "page.html").read_text(encoding="utf-8")
+    assert 'id="cases"' not in (runs / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_arms_are_compared_with_another_one(
