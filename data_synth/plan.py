@@ -115,6 +115,8 @@ class Plan(Sequence[PlannedSample]):
         self._places = array("L")
         self._draws = array("L")
         self._sha = hashlib.sha256()
+        for part in (*dialogues, *self.pool):
+            self._sha.update(repr(part).encode())
 
     def __len__(self) -> int:
         return len(self._places)
@@ -152,8 +154,8 @@ class Plan(Sequence[PlannedSample]):
             instruction: the last draw.
         """
         planned = self._planned(len(self), place, instruction)
-        parts = (planned.dialogue, instruction, *(planned.switches or ()))
-        row = [part and part.as_dict() for part in parts]
+        drawn = instruction and [instruction.id, instruction.wording, instruction.text]
+        row = [place, drawn, *(switch.as_dict() for switch in planned.switches or ())]
         self._sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
         self._places.append(place)
         self._draws.append(num_draws)
