@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -125,8 +125,6 @@ def is_clipped(draw: Draw) -> bool:
 FILTERS_VERSION = 3
 """Raised by one with every change that can change which replies are refused."""
 
-NO_ROOM = "context_limit"
-"""Reason if the teacher's context has no room for prompt and reply."""
 _WORD = re.compile(r"\w+")
 _SAYS_AI = re.compile(
     r"\bas an? (?:ai|a\.i\.|artificial|(?:large )?language model|virtual assistant|digital assistant)\b"
@@ -153,7 +151,7 @@ def _plain(text: str) -> str:
 
 FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "cut": lambda draw, _: draw.finish == "length",
-    NO_ROOM: lambda draw, _: draw.finish == NO_ROOM,
+    "context_limit": lambda draw, _: draw.finish == "context_limit",
     "content_filter": lambda draw, _: draw.finish == "content_filter",
     "blank": lambda draw, _: not draw.text,
     "degenerate": lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
@@ -175,7 +173,8 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
 
 REASONS: Final = {
     "cut": "the length limit cut the reply",
-    NO_ROOM: "the end of the teacher's context cut the reply, or left no room for one",
+    "context_limit": "the teacher's context has no room: set a smaller `teacher.context_turns` or "
+    "`source.max_turns`, or take a teacher with a longer context",
     "content_filter": "the server's content filter withheld the reply",
     "blank": "the reply is empty",
     "degenerate": "loops, repeats or holds no words",
@@ -206,12 +205,6 @@ CHARACTERS_PER_WORD = 2
 """Han or kana characters that count as one word."""
 
 
-def own_words(instructions: Iterable[Instruction | None]) -> tuple[str, ...]:
-    """Return the utterances and beginnings of a sample's instructions, see `SampleTargets`."""
-    held = (i for i in instructions if i)
-    return tuple(dict.fromkeys(w for i in held for w in (*i.utterances, *i.prefills)))
-
-
 class SampleTargets:
     """Targets of one sample so far.
 
@@ -220,14 +213,17 @@ class SampleTargets:
 
     Args:
         quality: which replies count as the same.
-        own_words: what the instruction wants said (utterances, beginnings): it repeats by
+        instructions: of the sample. What they want said (utterances, beginnings) repeats by
             design and is left out of the comparison.
     """
 
-    def __init__(self, quality: QualityConfig, own_words: Sequence[str] = ()) -> None:
+    def __init__(
+        self, quality: QualityConfig, instructions: Iterable[Instruction | None] = ()
+    ) -> None:
         self._limit = quality.near_duplicate
-        longest_first = sorted({w.casefold() for w in own_words}, key=lambda w: (-len(w), w))
-        self._own = re.compile("|".join(map(re.escape, longest_first))) if own_words else None
+        told = {w.casefold() for i in instructions if i for w in (*i.utterances, *i.prefills)}
+        longest_first = sorted(told, key=lambda w: (-len(w), w))
+        self._own = re.compile("|".join(map(re.escape, longest_first))) if told else None
         self._short: Counter[str] = Counter()
         self._grams: list[frozenset[str]] = []
 
@@ -293,23 +289,16 @@ def _read_talk() -> tuple[dict[str, list[str]], str, frozenset[str]]:
     return {name: list(map(whole, found)) for name, found in raw.items()}, parts["life"], common
 
 
-def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """Return one pattern for all of them, which searches for the word border once."""
-    at_border = [p.removeprefix(r"\b") for p in patterns if p.startswith(r"\b")]
-    others = [p for p in patterns if not p.startswith(r"\b")]
-    return re.compile("|".join((rf"\b(?:{'|'.join(at_border)})", *others)))
-
-
 _ALL, _life, _COMMON_WORDS = _read_talk()
 _IN_OTHER_SCRIPTS = re.compile("|".join(_ALL.pop("other_scripts")))
 _BEFORE_WORDS = (
-    (_any_of(_ALL.pop("before_subject")), 8),
-    (_any_of(_ALL.pop("before_role")), 3),
+    (re.compile("|".join(_ALL.pop("before_subject"))), 8),
+    (re.compile("|".join(_ALL.pop("before_role"))), 3),
 )
 """Talk about the instruction if a word of its subject follows in the sentence, after at most so many others."""
 _LIFE = re.compile(_life)
 """Words after a subject that show that the reply is about everyday life."""
-_ABOUT_INSTRUCTION = _any_of([pattern for found in _ALL.values() for pattern in found])
+_ABOUT_INSTRUCTION = re.compile("|".join(pattern for found in _ALL.values() for pattern in found))
 _CLAUSE_END = re.compile(r"[.!?;\n]|, (?:but|and|so|because)\b")
 
 

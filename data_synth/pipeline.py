@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -19,7 +18,6 @@ from data_synth.run_folder import (
     CONFIG_FILE,
     SAMPLES_FILE,
     SOURCE_FILE,
-    SYSTEM_REMOVED,
     SynthResult,
     fingerprinted,
     num_stored,
@@ -30,14 +28,14 @@ from data_synth.sampling import sample_batch
 from gatt.config.load import config_dict, save_config
 from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
-from gatt.generation.base import Engine, context_tokens
+from gatt.generation.base import Engine
 from gatt.generation.cluster.pool import EngineAnywhere, work_on_cluster
 from gatt.generation.config import make_engine
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint, provenance, versions
 from gatt.runs.store import RecordStore
-from gatt.sources import SourceReport
+from gatt.sources.base import SourceReport
 
 log = logging.getLogger(__name__)
 Rows = list[dict[str, Any]]
@@ -90,7 +88,7 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     catalog = config.instructions.load()
     teacher = cache(engine or partial(make_engine, config.teacher.engine, _adapters(config)))
     dialogues, report = load_source(config, teacher, weights)
-    if num_removed := report.changed[SYSTEM_REMOVED]:
+    if num_removed := report.changed["system message removed"]:
         log.warning(
             "source %s: %d dialogues had a system message of their own, which was removed: the "
             "instruction takes its place; put what must hold into a catalogue entry",
@@ -100,8 +98,7 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     plan = plan_samples(dialogues, catalog, config)
     made = {"digest": plan.digest, "num_turns": plan.num_turns(range(len(plan)))}
     settings = fingerprinted(config) | {"teacher_weights": weights, "plan": made}
-    if own_kinds := catalog.own_kinds:
-        settings["own_kinds"] = own_kinds
+    settings["own_kinds"] = catalog.own_kinds
     refuse_foreign(config.output_dir)
     path = config.output_dir / SAMPLES_FILE
     with RecordStore(
@@ -111,9 +108,6 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
         num_new = _append_missing(store, plan, config, engine, teacher)
     found = write_card(config, path, report)
-    if found.num_long_turns:
-        limit = context_tokens(teacher()) if teacher.cache_info().currsize else None
-        log.warning("%s: %s", path, found.no_room(limit))
     if not found.num_targets:
         raise DataError(
             f"{path}: none of {found.num_turns} turns has a target, every draw was rejected: see the "
@@ -133,10 +127,10 @@ def load_source(
         return config.source.load(config.part)
     from gatt.sources.questions import answered_questions
 
-    source = replace(config.source, num=config.source.num or config.num_samples)
     return answered_questions(
-        source,
+        config.source,
         config.part,
+        config.num_samples,
         engine,
         config.teacher.sampling.params(config.seed),
         config.output_dir / "dialogues.jsonl",

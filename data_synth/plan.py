@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import random
 from array import array
 from collections import OrderedDict
@@ -20,8 +19,6 @@ from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
 from gatt.data.switches import Switch, in_force
 from gatt.errors import DataError
-
-log = logging.getLogger(__name__)
 
 MOST_DRAWS = 300
 """Draws for one dialogue without a new instruction, after which it is taken to have had all of them."""
@@ -50,9 +47,8 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
 
     Dialogues are taken in turn. If there are fewer dialogues than samples, they are
     used again in a seeded order: first under another instruction, then under another
-    wording of an earlier instruction, and never twice under the same text. Copies of
-    a plain dialogue are equal: one is used again only after all others have been used
-    as often, and a warning says so.
+    wording of an earlier instruction, and never twice under the same text. A plain
+    dialogue is used again only after all others have been used as often.
 
     Changes of the instruction are drawn from random states of their own: instructions
     and dialogues are the same with and without changes.
@@ -71,11 +67,10 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
     plain = _Deck(len(dialogues), f"{config.seed}/plain")
     instructed = _Deck(len(dialogues), f"{config.seed}/instructed")
     given: list[dict[str, set[bytes]]] = [{"entries": set(), "texts": set()} for _ in dialogues]
-    share, num_plain = config.plain_fraction, 0
+    share = config.plain_fraction
     for index in range(config.num_samples):
         if int((index + 1) * share) > int(index * share):
             plan.add(plain.take(index), 0, None)
-            num_plain += 1
             continue
         rng, num_draws, instruction = plan.rng(index), 0, None
         while instructed.num_places and instruction is None:
@@ -91,14 +86,6 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
                 f"same dialogue: set num_samples to {index}, or allow more dialogues or entries"
             )
         plan.add(place, num_draws, instruction)
-    if plain.num_rounds > 1:
-        log.warning(
-            "%d plain samples from %d dialogues: some come up %d times without an instruction; "
-            "lower plain_fraction or num_samples, or give more dialogues",
-            num_plain,
-            len(dialogues),
-            plain.num_rounds,
-        )
     return plan
 
 
@@ -128,8 +115,8 @@ class Plan(Sequence[PlannedSample]):
         self._places = array("L")
         self._draws = array("L")
         self._sha = hashlib.sha256()
-        self._hashed: set[int | bytes] = set()
-        """Dialogues and combinations of entries, each of which is hashed in full once."""
+        for part in (*dialogues, *self.pool):
+            self._sha.update(repr(part).encode())
 
     def __len__(self) -> int:
         return len(self._places)
@@ -167,18 +154,8 @@ class Plan(Sequence[PlannedSample]):
             instruction: the last draw.
         """
         planned = self._planned(len(self), place, instruction)
-        row: list[Any] = [place]
-        if place not in self._hashed:
-            row.append(planned.dialogue.as_dict())
-        self._hashed.add(place)
-        if instruction is not None:
-            # The entries decide everything except the wording.
-            key = _short_hash(instruction.id)
-            row.append([instruction.id, instruction.wording, instruction.text])
-            if key not in self._hashed:
-                row.append(instruction.as_dict())
-            self._hashed.add(key)
-        row += [switch.as_dict() for switch in planned.switches or ()]
+        drawn = instruction and [instruction.id, instruction.wording, instruction.text]
+        row = [place, drawn, *(switch.as_dict() for switch in planned.switches or ())]
         self._sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
         self._places.append(place)
         self._draws.append(num_draws)
@@ -201,7 +178,6 @@ class _Deck:
     """Gives each place once before any place again."""
 
     def __init__(self, size: int, seed: str) -> None:
-        self.num_rounds = 0
         self._size = size
         self._order = random.Random(seed).sample(range(size), size)
         self._left: OrderedDict[int, None] = OrderedDict()
@@ -215,7 +191,6 @@ class _Deck:
         """Return the place of the same number as the sample if it is left, else the next one."""
         if not self._left:
             self._left = OrderedDict.fromkeys(self._order)
-            self.num_rounds += 1
         own = index % self._size
         place = own if own in self._left else next(iter(self._left))
         del self._left[place]

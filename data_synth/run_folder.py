@@ -12,7 +12,7 @@ from typing import Any, Final
 from jinja2 import StrictUndefined, Template
 
 from data_synth.config import SynthConfig
-from data_synth.filters import FILTERS_VERSION, NO_ROOM, REASONS
+from data_synth.filters import FILTERS_VERSION, REASONS
 from data_synth.plan import sample_id
 from gatt.config.load import config_dict, to_yaml
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
@@ -20,7 +20,7 @@ from gatt.data.sample import GattSample, read_samples
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.store import RecordStore
-from gatt.sources import SourceReport
+from gatt.sources.base import SourceReport
 from gatt.verifiers import verifier_versions
 
 SAMPLES_FILE: Final = "samples.jsonl"
@@ -61,15 +61,11 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
     """
     settings = config_dict(config)
     del settings["output_dir"], settings["ray"]
-    if config.switch is None:
-        # Runs from before `switch` existed go on.
-        del settings["switch"]
-    else:
-        settings["leaks"] = LEAKS_VERSION
     engine, adapter = config.teacher.engine, config.teacher.adapter
     settings["teacher"]["engine"] = config_dict(engine.decisive())
     settings["verifiers"] = verifier_versions()
     settings["filters"] = FILTERS_VERSION
+    settings["leaks"] = LEAKS_VERSION
     settings["adapter_weights"] = engine.adapter_digest(adapter) if adapter else ""
     return settings
 
@@ -108,10 +104,6 @@ def num_stored(store: RecordStore, num_samples: int) -> int:
     return number
 
 
-SYSTEM_REMOVED = "system message removed"
-"""How the report of a source names it."""
-
-
 @dataclass
 class SampleCounts:
     """Sums over samples."""
@@ -119,10 +111,8 @@ class SampleCounts:
     num_samples: int = 0
     num_turns: int = 0
     num_targets: int = 0
-    num_long: int = 0
-    """Samples with a turn for which the teacher's context has no room."""
-    num_long_turns: int = 0
-    by_family: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    by_family: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    """Family and split -> their samples, turns and targets."""
     no_target: Counter[str] = field(default_factory=Counter)
     """Turns without a target, by reason."""
     refused: Counter[str] = field(default_factory=Counter)
@@ -131,47 +121,28 @@ class SampleCounts:
 
     def add(self, sample: GattSample) -> None:
         """Count one sample."""
-        num_long = sum(target.reason == NO_ROOM for target in sample.targets)
         self.num_samples += 1
         self.num_turns += len(sample.targets)
         self.num_targets += sample.num_targets
-        self.num_long += bool(num_long)
-        self.num_long_turns += num_long
         group = sample.family, sample.instruction.split if sample.instruction else "none"
-        self.by_family[*group, "samples"] += 1
-        self.by_family[*group, "turns"] += len(sample.targets)
-        self.by_family[*group, "targets"] += sample.num_targets
+        counts = self.by_family.setdefault(group, Counter())
+        counts.update(samples=1, turns=len(sample.targets), targets=sample.num_targets)
         for target in sample.targets:
             self.refused.update(target.refused)
-            if target.reply is None:
-                self.no_target[target.reason or "unknown"] += 1
+            if target.reason is not None:
+                self.no_target[target.reason] += 1
             else:
                 self.kinds[target.kind or "sampled"] += 1
 
     def families(self) -> Iterator[tuple[object, ...]]:
         """Yield family, split, samples, turns, targets and the share of turns with a target."""
-        for group in sorted({(family, split) for family, split, _ in self.by_family}):
-            found = [self.by_family[*group, what] for what in ("samples", "turns", "targets")]
-            yield *group, *found, f"{found[2] / found[1]:.0%}"
+        for group, counts in sorted(self.by_family.items()):
+            yield *group, *counts.values(), f"{counts['targets'] / counts['turns']:.0%}"
 
     def reasons(self) -> Iterator[tuple[object, ...]]:
         """Yield a line for every reason, also for those with a count of zero."""
-        found = self.refused.keys() | self.no_target.keys()
-        for reason in [*REASONS, *sorted(found - REASONS.keys())]:
-            yield reason, REASONS.get(reason, ""), self.refused[reason], self.no_target[reason]
-
-    def no_room(self, limit: int | None = None) -> str:
-        """Return a sentence on the dialogues that are too long for the teacher; there must be one.
-
-        Args:
-            limit: tokens of the teacher's context, if known.
-        """
-        size = f" of {limit} tokens" if limit else ""
-        return (
-            f"{self.num_long_turns} turns of {self.num_long} dialogues have no target: they are too long "
-            f"for the teacher's context{size}: set a smaller teacher.context_turns or source.max_turns, or "
-            "take a teacher with a longer context"
-        )
+        for reason, meaning in REASONS.items():
+            yield reason, meaning, self.refused[reason], self.no_target[reason]
 
 
 def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> SampleCounts:
@@ -194,7 +165,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> Samp
         keep_trailing_newline=True,
     ).render(
         config=config, to_yaml=to_yaml(config), counts=counts, report=report,
-        system_removed=SYSTEM_REMOVED, example=example,
+        example=example,
         example_turns=[[" ".join(x.split()).replace("|", "\\|") for x in turn] for turn in said[:3]],
     )  # fmt: skip
     atomic_write_text(samples.with_name(CARD_FILE), text)

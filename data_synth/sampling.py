@@ -9,13 +9,12 @@ target names its kind.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 from data_synth.config import TeacherConfig
-from data_synth.filters import Draw, SampleTargets, own_words, refuse
+from data_synth.filters import Draw, SampleTargets, refuse
 from data_synth.plan import PlannedSample
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.dialogue import Dialogue, Message
@@ -44,8 +43,6 @@ class _Turn:
     verdicts: tuple[Mapping[str, Any], ...] = ()
     usable: str | None = None
     """A reply that only the verifiers rejected; `compose` adds to it."""
-    too_long: set[TargetKind] = field(default_factory=set)
-    """Kinds of draws whose prompt fills the teacher's context."""
 
     @property
     def instruction(self) -> Instruction | None:
@@ -64,32 +61,30 @@ def sample_batch(
     """Return the finished samples of a batch, in order.
 
     All turns that still lack a target are sampled together, so that the engine can
-    encode each dialogue once. Turns whose prompt fills the teacher's context are not
-    sampled again. A draw depends on seed, sample, turn and attempt, not on the batch; a
-    refusal depends on the sample alone.
+    encode each dialogue once. A draw depends on seed, sample, turn and attempt, not on
+    the batch; a refusal depends on the sample alone.
 
     Raises:
         GenerationError: the engine gave no reply.
     """
     forget(engine)
     turns = [turn for sample in batch for turn in _turns(sample, config)]
-    draws: tuple[tuple[TargetKind, int], ...] = (
-        ("sampled", config.attempts),
-        ("hinted", config.hint_attempts),
-        ("prefilled", config.prefill_attempts),
-    )
-    kinds = [k for k, num in draws if k != "prefilled" or can_prefill(engine) for _ in range(num)]
+    draws: dict[TargetKind, int] = {
+        "sampled": config.attempts,
+        "hinted": config.hint_attempts,
+        "prefilled": config.prefill_attempts * can_prefill(engine),
+    }
+    kinds = [kind for kind, num in draws.items() for _ in range(num)]
     sampling = config.sampling.params(seed)
     adapter = "teacher" if config.adapter else None
     for attempt, kind in enumerate(kinds):
         waiting = [t for t in turns if t.reply is None and _can(t, kind)]
         if not waiting:
             continue
-        for some in _chunks(waiting, config):
-            requests = [_request(t, attempt, kind, config, seed) for t in some]
-            replies = engine.generate(requests, sampling, adapter)
-            for turn, generation in zip(some, replies, strict=True):
-                _judge(turn, generation, kind, config)
+        requests = [_request(t, attempt, kind, config, seed) for t in waiting]
+        replies = engine.generate(requests, sampling, adapter)
+        for turn, generation in zip(waiting, replies, strict=True):
+            _judge(turn, generation, kind, config)
     if config.compose:
         for turn in turns:
             if turn.reply is None and turn.usable:
@@ -126,7 +121,7 @@ def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     told = [_told(text, config) for text in texts]
     view = view_by_turn(sample.dialogue, told)
     held = (sample.instruction, *(s.instruction for s in switches))
-    taken = SampleTargets(config.quality, own_words(held))
+    taken = SampleTargets(config.quality, held)
     return [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
 
 
@@ -135,34 +130,9 @@ def _told(text: str | None, config: TeacherConfig) -> str | None:
     return " ".join(part for part in (text, config.brief) if part) or None
 
 
-def _chunks(turns: Sequence[_Turn], config: TeacherConfig) -> Iterator[Sequence[_Turn]]:
-    """Yield about as many turns as the engine decodes together.
-
-    They are whole samples, whose prompts share a history. With `context_turns` they are
-    turns of similar length.
-    """
-    num_rows = config.engine.max_rows
-    if config.context_turns is not None:
-        turns = sorted(turns, key=lambda t: len(t.view.user_turns[t.turn - 1]))
-        for start in range(0, len(turns), num_rows):
-            yield turns[start : start + num_rows]
-        return
-    some: list[_Turn] = []
-    for _, of_sample in groupby(turns, key=lambda turn: turn.sample.id):
-        some += of_sample
-        if len(some) >= num_rows:
-            yield some
-            some = []
-    if some:
-        yield some
-
-
 def _can(turn: _Turn, kind: TargetKind) -> bool:
-    """Whether a draw of this kind is possible: the instruction allows it, and the context has room."""
+    """Whether the instruction of a turn allows a draw of this kind."""
     instruction = turn.instruction
-    # A hint or a given beginning makes the prompt longer still.
-    if turn.too_long & {"sampled", kind}:
-        return False
     if kind == "sampled":
         return True
     return instruction is not None and bool(
@@ -200,9 +170,6 @@ def _request(
 def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: TeacherConfig) -> None:
     """Make a draw that passes filters and verifiers the target of its turn; else note the reason."""
     turn.attempts += 1
-    # A reply may be shorter next time, but the prompt stays as long.
-    if generation.finish == "context_limit" and not generation.num_tokens:
-        turn.too_long.add(kind)
     text = generation.text.strip()
     told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
     draw = Draw(text, generation.finish, turn.instruction, config.brief, told)

@@ -18,7 +18,7 @@ from gatt.data.dialogue import Dialogue
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
-from gatt.sources import SourceReport
+from gatt.sources.base import SourceReport
 from gatt.sources.questions import answered_questions
 
 
@@ -107,12 +107,10 @@ def _dialogues(
             "source.name is 'questions': no model answers them beforehand here: expected chitchat, jsonl or "
             "hub"
         )
-    source = replace(
-        config.source, num=config.source.num or max(config.num_dialogues, config.num_plain)
-    )
     return answered_questions(
-        source,
+        config.source,
         config.part,
+        max(config.num_dialogues, config.num_plain),
         engine,
         config.sampling.params(config.seed),
         (config.replies_from or config.output_dir) / "dialogues.jsonl",

@@ -57,11 +57,11 @@ def execute(config: EvalConfig) -> str:
 
     result = evaluate(config)
     console = Console()
-    console.print(terminal_table(result.results, console.width))
+    console.print(terminal_table(result.results))
     trained = [arm for arm in config.arms if arm in config.adapters]
     other = next((arm for arm in trained if arm != config.compared_with), None)
     if other is not None:
-        for table in side_by_side(result.samples, (config.compared_with, other)):
+        for table in side_by_side(result.results, result.samples):
             console.print(table)
         told = next((s.instruction for s in result.samples if s.instruction), None)
         if told is not None and len(told.entries) == 1 and config.engine.server is None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from pathlib import Path
 
 from gatt.cli import path_argument
+
+log = logging.getLogger(__name__)
 
 HELP = "render the report of a run anew, or put several runs side by side"
 
@@ -32,16 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare all others with this arm, case by case, in place of that of the evaluation or, of "
         "several runs, of the first",
     )  # fmt: skip
-    parser.add_argument(
-        "--no-transcripts", action="store_true",
-        help="leave the replies out of the page: a run needs its results.json alone, and runs are not "
-        "compared pair by pair",
-    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, and the tables where they are asked for."""
-    from eval.records.samples import REPORT_FILE
+    from eval.records.samples import REPORT_FILE, samples_of_run
     from eval.report.charts.curves import save_main_chart
     from eval.report.data.runs import (
         compared,
@@ -53,22 +51,20 @@ def run(args: argparse.Namespace) -> int:
     from eval.report.data.selection import Curves
     from eval.report.page.render import render_report
     from eval.report.tables.written import markdown_tables
-    from gatt.errors import ConfigError
     from gatt.runs.atomic_file import atomic_write_text
 
-    if args.baseline is not None and args.no_transcripts:
-        raise ConfigError(
-            "--baseline: compares reply by reply: expected no --no-transcripts beside it"
-        )
-    runs = read_runs(args.runs, needs_samples=not args.no_transcripts)
+    runs = read_runs(args.runs)
     output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / REPORT_FILE
     refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
+    missing = [path for run in runs if not (path := samples_of_run(run.folder)).is_file()]
+    if missing:
+        log.warning("%s: no such file: the page has no transcripts", missing[0])
     if args.baseline is not None:
         results["differences"] = compared(runs, args.baseline)
-    elif len(runs) > 1 and not args.no_transcripts:
+    elif len(runs) > 1 and not missing:
         results["differences"] = [*results["differences"], *compared(runs)]
-    render_report(results, () if args.no_transcripts else samples_of(runs), output)
+    render_report(results, () if missing else samples_of(runs), output)
     sys.stdout.write(f"{output} ({output.stat().st_size / 1e6:.1f} MB)\n")
     if args.markdown:
         atomic_write_text(args.markdown, markdown_tables(results))

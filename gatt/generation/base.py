@@ -121,12 +121,6 @@ def can_prefill(engine: Engine) -> bool:
     return bool(getattr(engine, "can_prefill", True))
 
 
-def context_tokens(engine: Engine) -> int | None:
-    """Return the most tokens of prompt and reply together; None where the engine does not know."""
-    found = getattr(engine, "context_tokens", None)
-    return found if isinstance(found, int) and found < 2**31 else None
-
-
 def forget(engine: Engine) -> None:
     """Let an engine drop the prefixes of earlier calls, if it keeps any.
 

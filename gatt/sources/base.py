@@ -1,4 +1,4 @@
-"""What a source is asked for and reports, and how dialogues are chosen."""
+"""What a source reports, and how dialogues are chosen."""
 
 from __future__ import annotations
 
@@ -6,38 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part, partition
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 
-
-@dataclass(frozen=True)
-class SourceRequest:
-    """How many dialogues of which length are wanted.
-
-    Raises:
-        ConfigError: a value out of its range.
-    """
-
-    min_turns: int = 8
-    """Dialogues with fewer exchanges are passed over."""
-    max_turns: int = 8
-    """Longer ones are cut after this many exchanges."""
-    num: int | None = None
-    """Most dialogues; null takes all there are."""
-    seed: int = 0
-    """Fixes their order. A smaller `num` gives the first ones of the same order."""
-
-    def __post_init__(self) -> None:
-        if self.min_turns < 1:
-            raise ConfigError(f"min_turns is {self.min_turns}: expected at least 1")
-        if self.max_turns < self.min_turns:
-            raise ConfigError(
-                f"max_turns is {self.max_turns}: expected at least min_turns ({self.min_turns})"
-            )
-        if self.num is not None and self.num < 1:
-            raise ConfigError(f"num is {self.num}: expected at least 1, or null for all")
+if TYPE_CHECKING:
+    from gatt.sources.config import SourceConfig
 
 
 @dataclass
@@ -76,16 +52,16 @@ def _whole_exchanges(dialogue: Dialogue, report: SourceReport) -> Dialogue | Non
 
 def select(
     candidates: Iterable[Dialogue],
-    request: SourceRequest,
+    config: SourceConfig,
     report: SourceReport,
     part: Part | None = None,
 ) -> list[Dialogue]:
-    """Return the dialogues that the request asks for, in the order of its seed.
+    """Return the dialogues that the configuration asks for, in the order of its seed.
 
     Args:
         candidates: every dialogue of the source; those without a whole exchange,
             exact duplicates, too short ones and those of other parts are dropped.
-        request: lengths, number and seed.
+        config: lengths, number and seed.
         report: counts of the source, added to here.
         part: only dialogues that `partition` puts there; None is all.
 
@@ -106,7 +82,7 @@ def select(
             report.dropped["exact duplicate"] += 1
             continue
         seen.add(text)
-        if dialogue.num_turns < request.min_turns:
+        if dialogue.num_turns < config.min_turns:
             report.dropped["too short"] += 1
         elif part is not None and partition(dialogue.id) != part:
             report.dropped["other part"] += 1
@@ -117,14 +93,14 @@ def select(
         where = f" of part {part!r}" if part else ""
         problem = f"; first broken row: {report.first_problem}" if report.first_problem else ""
         raise DataError(
-            f"source {report.source!r}: no dialogue{where} with at least {request.min_turns} turns "
+            f"source {report.source!r}: no dialogue{where} with at least {config.min_turns} turns "
             f"(longest found: {report.longest_turns}; read {report.num_read}; "
             f"dropped {reasons or 'none'}{problem}): lower min_turns or use another source"
         )
     # Neither file order nor `num` plays a part.
-    kept.sort(key=lambda d: hashlib.sha256(f"{request.seed}\x1f{d.id}".encode()).hexdigest())
-    chosen = kept[: request.num]
+    kept.sort(key=lambda d: hashlib.sha256(f"{config.seed}\x1f{d.id}".encode()).hexdigest())
+    chosen = kept[: config.num]
     if len(chosen) < len(kept):
         report.dropped["not needed"] += len(kept) - len(chosen)
     report.num_kept = len(chosen)
-    return [d.first_turns(min(d.num_turns, request.max_turns)) for d in chosen]
+    return [d.first_turns(min(d.num_turns, config.max_turns)) for d in chosen]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from gatt.data.dialogue import Dialogue, Message, Role
-from gatt.errors import ConfigError, DataError
+from gatt.errors import ConfigError
 from gatt.runs.input_file import read_json
 from gatt.sources.base import SourceReport
 
@@ -40,18 +40,10 @@ def read(
 
     Raises:
         ConfigError: the package is not installed.
-        DataError: the file cannot be read or has another form.
     """
-    file = dataset_path()
-    for key, chat in _chats(file).items():
+    for key, chat in read_json(dataset_path()).items():
         report.num_read += 1
-        try:
-            runs = merge(chat)
-        except (KeyError, TypeError, AttributeError):
-            raise DataError(
-                f"{file}: chat {key!r}: expected 'messages': a list of lists of "
-                "objects with 'sender' and 'text'"
-            ) from None
+        runs = merge(chat)
         if len({sender for sender, _ in runs}) != 2:
             report.dropped["not two speakers"] += 1
             continue
@@ -108,18 +100,6 @@ def normalise(text: str) -> str:
         return " ".join(text.split())
     text = "".join(" " if unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"} else c for c in text)
     return " ".join(text.split())
-
-
-def _chats(file: Path) -> dict[str, Any]:
-    try:
-        raw = read_json(file)
-    except OSError as error:
-        raise DataError(f"{file}: cannot read chats: {error.strerror}") from None
-    except ValueError as error:
-        raise DataError(f"{file}: broken JSON ({error})") from None
-    if not isinstance(raw, dict):
-        raise DataError(f"{file}: found {type(raw).__name__}: expected an object, chat id -> chat")
-    return raw
 
 
 MAX_WORDS = 120

@@ -10,27 +10,33 @@ from gatt.data.dialogue import Dialogue
 from gatt.data.hash_split import Part
 from gatt.errors import ConfigError
 from gatt.sources import chitchat, hub, jsonl
-from gatt.sources.base import SourceReport, SourceRequest, select
+from gatt.sources.base import SourceReport, select
 
 READERS: Final[Mapping[str, Callable[[SourceConfig, SourceReport], Iterator[Dialogue]]]] = {
     "chitchat": chitchat.read, "hub": hub.read, "jsonl": jsonl.read,
 }  # fmt: skip
 """Name to what yields every usable dialogue and counts the others; a new source is one file, one entry here,
 one test. `questions`, which needs a model that answers, has another form (`gatt.sources.questions`)."""
-HUB_OPTIONS: Final[Mapping[str, object]] = {
-    "config_name": None, "split": "train", "column": None, "streaming": False, "max_rows": None,
-}  # fmt: skip
-"""What `gatt.sources.hub` takes besides its path, and the value that asks for nothing."""
+HUB_OPTIONS: Final = ("config_name", "split", "column", "streaming", "max_rows")
+"""What `gatt.sources.hub` alone takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceConfig(SourceRequest):
+class SourceConfig:
     """Where dialogues come from.
 
     Raises:
         ConfigError: a value out of its range, or a source without what it needs.
     """
 
+    min_turns: int = 8
+    """Dialogues with fewer exchanges are passed over."""
+    max_turns: int = 8
+    """Longer ones are cut after this many exchanges."""
+    num: int | None = None
+    """Most dialogues; null takes all there are."""
+    seed: int = 0
+    """Fixes their order. A smaller `num` gives the first ones of the same order."""
     name: str = "chitchat"
     """chitchat (bundled human chats), questions (catalogue questions answered by the teacher),
     jsonl (a file in messages form) or hub (a `datasets` id or local folder)."""
@@ -48,7 +54,14 @@ class SourceConfig(SourceRequest):
     """Most rows of a `hub` data set to read, before any is dropped; null reads all."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        if self.min_turns < 1:
+            raise ConfigError(f"min_turns is {self.min_turns}: expected at least 1")
+        if self.max_turns < self.min_turns:
+            raise ConfigError(
+                f"max_turns is {self.max_turns}: expected at least min_turns ({self.min_turns})"
+            )
+        if self.num is not None and self.num < 1:
+            raise ConfigError(f"num is {self.num}: expected at least 1, or null for all")
         known = sorted((*READERS, "questions"))
         if self.name not in known:
             raise ConfigError(f"name is {self.name!r}: expected one of {', '.join(known)}")
@@ -56,14 +69,12 @@ class SourceConfig(SourceRequest):
             raise ConfigError(f"source {self.name!r} needs 'path'")
         if self.name in ("chitchat", "questions") and self.path:
             raise ConfigError(f"source {self.name!r} takes no 'path', found {self.path!r}")
-        for key, default in HUB_OPTIONS.items():
+        for key in HUB_OPTIONS:
             value = getattr(self, key)
-            if self.name != "hub" and value != default:
+            if self.name != "hub" and value != getattr(SourceConfig, key):
                 raise ConfigError(
                     f"source {self.name!r} takes no {key!r}, found {value!r}: only 'hub' does"
                 )
-            if isinstance(value, str) and not value.strip():
-                raise ConfigError(f"{key} is {value!r}: expected a name")
         if self.max_rows is not None and self.max_rows < 1:
             raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1, or null for all")
         if self.streaming and self.max_rows is None:

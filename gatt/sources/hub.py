@@ -42,7 +42,7 @@ def read(config: SourceConfig, report: SourceReport) -> Iterator[Dialogue]:
     # The position is taken before the shuffle: it names the row, whatever the seed.
     numbered: Iterable[tuple[int, dict[str, Any]]]
     if config.streaming:
-        rows = rows.map(_with_position, with_indices=True)
+        rows = rows.map(lambda row, index: {**row, _POSITION: index}, with_indices=True)
         rows = rows.shuffle(seed=config.seed, buffer_size=min(config.max_rows or 1, 10_000))
         numbered = ((row.pop(_POSITION), row) for row in rows)
     else:
@@ -51,10 +51,6 @@ def read(config: SourceConfig, report: SourceReport) -> Iterator[Dialogue]:
 
 
 _POSITION = "__position"
-
-
-def _with_position(row: dict[str, Any], index: int) -> dict[str, Any]:
-    return {**row, _POSITION: index}
 
 
 def _parse(
@@ -67,9 +63,7 @@ def _parse(
     seen: set[str] = set()
     for index, row in numbered:
         report.num_read += 1
-        identity = row.get("id")
-        if identity is None or identity == "":
-            identity = f"{stem}-{index}"
+        identity = f"{stem}-{index}" if row.get("id") in (None, "") else row["id"]
         try:
             dialogue = parse_row({"id": identity, "messages": row[column]})
         except DataError as error:

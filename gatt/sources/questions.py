@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import count
@@ -20,7 +19,8 @@ from gatt.errors import ConfigError
 from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams, forget
 from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore
-from gatt.sources.base import SourceReport, SourceRequest, select
+from gatt.sources.base import SourceReport, select
+from gatt.sources.config import SourceConfig
 
 ANSWERED_AT_ONCE = 32
 """Scripts that move forward together: a batch of the plan, which is redone as a whole."""
@@ -39,20 +39,11 @@ class Script(NamedTuple):
     user_turns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Topic:
-    """User messages on one subject, in a plausible order."""
-
-    id: str
-    messages: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Bank:
-    """All topics, and greetings that may come before the first one."""
+class Bank(NamedTuple):
+    """User messages of all topics, in a plausible order, and greetings that may come before the first."""
 
     openers: tuple[str, ...]
-    topics: tuple[Topic, ...]
+    topics: dict[str, tuple[str, ...]]
 
 
 @cache
@@ -60,11 +51,10 @@ def question_bank() -> Bank:
     """Return the bank that comes with the package."""
     file = resources.files("gatt.sources").joinpath("data", "questions.yaml")
     raw = yaml.safe_load(file.read_text(encoding="utf-8"))
-    topics = (Topic(t["id"], tuple(t["messages"])) for t in raw["topics"])
-    return Bank(tuple(raw["openers"]), tuple(topics))
+    return Bank(tuple(raw["openers"]), {t["id"]: tuple(t["messages"]) for t in raw["topics"]})
 
 
-def make_scripts(request: SourceRequest, part: Part | None = None) -> list[Script]:
+def make_scripts(config: SourceConfig, num: int, part: Part | None = None) -> list[Script]:
     """Return `num` scripts of at most `max_turns` user messages.
 
     A script's id decides its part (`gatt.data.hash_split`), and its topics are drawn
@@ -72,49 +62,46 @@ def make_scripts(request: SourceRequest, part: Part | None = None) -> list[Scrip
     of the evaluation.
 
     Args:
-        request: `num` must be set: the source has no end.
+        config: lengths and seed.
+        num: of scripts; the source has no end.
         part: only scripts of this part; None mixes all parts.
 
     Raises:
-        ConfigError: `num` is not set, or a part has too few messages for
-            `min_turns`.
+        ConfigError: a part has too few messages for `min_turns`.
     """
-    if request.num is None:
-        raise ConfigError("source 'questions' needs num: it could go on forever")
     known = question_bank()
-    pools = {p: [t for t in known.topics if partition(t.id) == p] for p in PARTS}
-    for name in PARTS if part is None else (part,):
-        longest = sum(len(t.messages) for t in pools[name])
-        if longest < request.min_turns:
-            raise ConfigError(
-                f"source 'questions': min_turns is {request.min_turns}, but the topics of part "
-                f"{name!r} have {longest} messages: lower min_turns or use another source"
-            )
+    pools = {p: [m for t, m in known.topics.items() if partition(t) == p] for p in PARTS}
     scripts: list[Script] = []
     for index in count():
-        if len(scripts) == request.num:
+        if len(scripts) == num:
             break
-        identity = f"questions-{request.seed}-{index:05d}"
+        identity = f"questions-{config.seed}-{index:05d}"
         own_part = partition(identity)
         if part is None or own_part == part:
             rng = random.Random(identity)
-            turns = _chain(pools[own_part], known.openers, request.max_turns, rng)
+            turns = _chain(pools[own_part], known.openers, config.max_turns, rng)
+            if len(turns) < config.min_turns:
+                raise ConfigError(
+                    f"source 'questions': min_turns is {config.min_turns}, but the topics of part "
+                    f"{own_part!r} have {len(turns)} messages: lower min_turns or use another source"
+                )
             scripts.append(Script(identity, turns))
     return scripts
 
 
 def _chain(
-    topics: list[Topic], openers: tuple[str, ...], max_turns: int, rng: random.Random
+    topics: list[tuple[str, ...]], openers: tuple[str, ...], max_turns: int, rng: random.Random
 ) -> tuple[str, ...]:
-    turns = [m for topic in rng.sample(topics, len(topics)) for m in topic.messages]
+    turns = [message for topic in rng.sample(topics, len(topics)) for message in topic]
     if rng.random() < 0.5:
         turns.insert(0, rng.choice(openers))
     return tuple(turns[:max_turns])
 
 
 def answered_questions(
-    request: SourceRequest,
+    config: SourceConfig,
     part: Part | None,
+    num: int,
     engine: Callable[[], Engine],
     params: SamplingParams,
     path: Path,
@@ -127,19 +114,20 @@ def answered_questions(
     the same machine the file equals, byte for byte, the one of a run left alone.
 
     Args:
-        request: `num` must be set.
+        config: lengths and seed, and the number of dialogues.
         part: whose topics are asked; None mixes all.
+        num: of dialogues, if the configuration names none.
         engine: makes the engine, only if an answer is missing.
         params: how answers are drawn.
         path: JSONL file of the answered dialogues; what stands there is used.
         model: name of the answering model; another one does not fit the file.
 
     Raises:
-        ConfigError: `num` is not set, or too few topics.
+        ConfigError: too few topics.
         DataError: no dialogue is left.
         StoreError: the file belongs to other settings or is in use.
     """
-    scripts = make_scripts(request, part)
+    scripts = make_scripts(config, config.num or num, part)
     report = SourceReport("questions")
     settings = {"model": model, "params": [params.max_new_tokens, params.temperature, params.top_p],
                 "seed": params.seed, "scripts": [[s.id, *s.user_turns] for s in scripts]}  # fmt: skip
@@ -166,7 +154,7 @@ def answered_questions(
         rows = {row["script"]: row["dialogue"] for row in store}
     kept = [parse_dialogue(rows[s.id]) for s in scripts if rows[s.id] is not None]
     report.num_read = len(scripts)
-    return select(kept, request, report, part), report
+    return select(kept, config, report, part), report
 
 
 def answer_scripts(

@@ -72,7 +72,7 @@ def _requests(num: int) -> list[GenerationRequest]:
     entries = load_catalog().entries
     told = {entry.family: entry.verbose[0] for entry in reversed(entries)}
     families = ("hobby", "figure", "language", "persona")
-    messages = [text for topic in question_bank().topics for text in topic.messages]
+    messages = [text for topic in question_bank().topics.values() for text in topic]
     return [
         GenerationRequest(
             str(index),

@@ -45,7 +45,7 @@ class Run:
     results: Mapping[str, Any]
 
 
-def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
+def read_runs(words: Sequence[str]) -> list[Run]:
     """Return the runs that the words name: a folder, or `NAME=FOLDER`.
 
     A run that is given without a name is named after its folder.
@@ -59,11 +59,6 @@ def read_runs(words: Sequence[str], *, needs_samples: bool = True) -> list[Run]:
         is_named = bool(equals and name) and not Path(word).exists()
         folder = Path(rest if is_named else word)
         results = _read(folder / RESULTS_FILE, SCHEMA, "gatt eval") | read_attention(folder)
-        if needs_samples and not samples_of_run(folder).is_file():
-            raise DataError(
-                f"{samples_of_run(folder)}: no such file: expected the replies of the run, or "
-                "--no-transcripts for a report without them"
-            )
         name = name if is_named else folder.resolve().name
         if name in runs:
             raise DataError(

@@ -11,7 +11,6 @@ from typing import Any
 from eval.config import RUN_MARK, is_untrained, reminded_every
 from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
 from gatt.data.instruction import SPLITS
-from gatt.errors import DataError
 
 SCHEMA = 3
 """The version of `results.json` that this package writes and reads."""
@@ -95,11 +94,11 @@ def signed(value: float | None, digits: int = 0, sign: str = "") -> str:
     return format(rounded, f"{sign if rounded else ''}.{digits}f").replace("-", "−")
 
 
-def bounds(low: float | None, high: float | None, digits: int = 0, sign: str = "") -> str:
+def bounds(low: float | None, high: float | None, sign: str = "") -> str:
     """Return an interval in per cent, "[60, 83]", empty where there is none."""
     if low is None or high is None:
         return ""
-    return f"[{signed(low, digits, sign)}, {signed(high, digits, sign)}]"
+    return f"[{signed(low, sign=sign)}, {signed(high, sign=sign)}]"
 
 
 def rank(value: str, order: Sequence[str]) -> int:
@@ -122,11 +121,8 @@ class Curves:
         """Return the curves of a `results.json`.
 
         Raises:
-            DataError: another schema, or a broken record.
+            DataError: a broken record.
         """
-        if results.get("schema") != SCHEMA:
-            found = results.get("schema")
-            raise DataError(f"results: schema is {found!r}: expected {SCHEMA}, evaluate again")
         return cls(tuple(CurvePoint.from_dict(raw) for raw in results["curves"]))
 
     def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
@@ -195,8 +191,8 @@ class Curves:
     @property
     def main(self) -> dict[str, object]:
         """The fields of the headline's curve, for `find`."""
-        where = {"history": self.main_history, "split": self.main_split, "family": ALL}
-        return {"metric": "adherence", **where}
+        history, split = self.main_history, self.main_split
+        return {"metric": "adherence", "history": history, "split": split, "family": ALL}
 
     @property
     def caption(self) -> str:

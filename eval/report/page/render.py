@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -19,21 +19,17 @@ from eval.report.charts.attention import map_svgs, turns_svg
 from eval.report.charts.curves import hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
-    HEADLINE_TURN_LIMIT,
     HISTORY_NAMES,
-    SPLIT_NAMES,
     Curves,
     arm_name,
     bounds,
-    few_turns,
     headline,
     headline_turn,
     percent,
     signed,
 )
-from eval.report.page.transcripts import RULE, Transcripts, examples, packed
+from eval.report.page.transcripts import Transcripts, examples, packed
 from eval.report.tables.sections import (
-    EMPTY,
     Cell,
     Table,
     arm_cell,
@@ -47,8 +43,6 @@ Record = Mapping[str, Any]
 
 HIDDEN: Final = "instruction"
 """What is hidden in the rows that the conclusion speaks of."""
-MOST_COLUMNS: Final = 6
-"""Turns of the table; the curve and the file have them all."""
 
 
 def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
@@ -64,9 +58,8 @@ def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
         "data": data,
         "conclusion": conclusion(data),
         "maps": map_svgs(data, known),
-        "told": data["maps"][0]["text"],
         "svg": turns_svg(data, known),
-        "tables": [_turn_table(data), *([_fall_table(falls)] if falls else [])],
+        "falls": _fall_table(falls) if falls else None,
     }
 
 
@@ -93,21 +86,6 @@ def conclusion(data: Record) -> str:
                 f"({interval}{fall['num_pairs']} pairs)."
             )
     return " ".join(said)
-
-
-def _turn_table(data: Record) -> Table:
-    """Return the share on the instruction at a few turns, per arm."""
-    found = {(r["arm"], r["turn"]): r for r in data["curves"] if r["metric"] == "mass"}
-    turns = few_turns(sorted({turn for _, turn in found}), MOST_COLUMNS, HEADLINE_TURN_LIMIT)
-    cells = {
-        key: Cell(signed(r["value"], 2), bounds(r["low"], r["high"], 2)) for key, r in found.items()
-    }
-    rows = tuple(
-        row(arm_cell(arm), *(cells.get((arm, turn), EMPTY) for turn in turns))
-        for arm in data["arms"]
-    )
-    heads = ("arm", *(f"turn {turn}" for turn in turns))
-    return Table("Attention on the instruction", heads, rows, "per cent", is_folded=False)
 
 
 def _fall_table(falls: Sequence[Record]) -> Table:
@@ -142,7 +120,7 @@ def render_report(results: Mapping[str, Any], samples: Iterable[Sample], path: P
         DataError: `results` breaks its contract (see `Curves.of`), or what the samples raise.
         StoreError: the file cannot be written.
     """
-    _write(report_pieces(results, samples), path)
+    _write(report_text(results, samples), path)
 
 
 def render_attention(data: Mapping[str, Any], path: Path) -> None:
@@ -157,21 +135,20 @@ def render_attention(data: Mapping[str, Any], path: Path) -> None:
     """
     context = {"attention": attention_section(data, data["arms"]), "runs": _runs(data["run"])}
     template = _environment(data["arms"]).get_template("attention_page.html.j2")
-    _write(template.generate(context), path)
+    _write(template.render(context), path)
 
 
-def _write(pieces: Iterable[str], path: Path) -> None:
+def _write(page: str, path: Path) -> None:
     with atomic_stream(path) as stream:
-        for piece in pieces:
-            # A lone surrogate in a table has no UTF-8 form.
-            stream.write(piece.encode("utf-8", "backslashreplace"))
+        # A lone surrogate in a table has no UTF-8 form.
+        stream.write(page.encode("utf-8", "backslashreplace"))
 
 
-def report_pieces(results: Mapping[str, Any], samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield the page from its beginning to its end; see `render_report`."""
+def report_text(results: Mapping[str, Any], samples: Iterable[Sample]) -> str:
+    """Return the whole page; see `render_report`."""
     curves = Curves.of(results)
     context = _context(results, curves, Transcripts(curves.arms, samples))
-    yield from _environment(curves.arms).get_template("page.html.j2").generate(context)
+    return _environment(curves.arms).get_template("page.html.j2").render(context)
 
 
 def _environment(arms: Sequence[str]) -> Environment:
@@ -190,7 +167,6 @@ def _environment(arms: Sequence[str]) -> Environment:
         arm_style=lambda arm: places.get(arm, 0) % NUM_STYLES,
         arm_glyph=lambda arm: GLYPHS[places.get(arm, 0) % len(GLYPHS)],
         history_names=HISTORY_NAMES,
-        split_names=SPLIT_NAMES,
         css=Markup("\n".join(map(_text, STYLES))),
     )
     return environment
@@ -210,8 +186,6 @@ def _context(
     run = results.get("run") or {}
     script = "\n".join(map(_text, SCRIPTS))
     attention = results.get("attention")
-    shown = examples(transcripts.cases, curves, answer)
-    has_base = bool(shown) and len(shown[0].replies) > 1
     facts = {str(run.get(key) or ""): most for key, most in FACTS.items()}
     return {
         "answer": answer,
@@ -220,19 +194,14 @@ def _context(
         "curves": curves,
         "hero": hero(curves),
         "notes": results.get("notes") or [],
-        "examples": shown,
-        "example_rule": RULE.format(
-            ours=arm_name(answer.points[0].arm) if shown else "",
-            theirs=" and the base model breaks" * has_base,
-        ),
+        "examples": examples(transcripts.cases, curves, answer),
         "panels": panels(curves),
         "sections": table_sections(curves, results, answer.turn),
         "triggers": results.get("false_triggers"),
         "rates": [table for m in curves.metrics if (table := rate_table(curves, m))],
         "runs": _runs(run, curves.runs),
         "attention": attention and attention_section(attention, curves.arms),
-        "index": Markup(packed(transcripts.index())) if transcripts.cases else None,
-        "chunks": (Markup(packed(chunk)) for chunk in transcripts.chunks()),
+        "cases": Markup(packed(transcripts.as_dict())) if transcripts.cases else None,
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }

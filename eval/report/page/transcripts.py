@@ -1,4 +1,4 @@
-"""Replies on their way into the page: examples, an index for its filters, and chunks of text.
+"""Replies on their way into the page: examples, and all of them for its filters and transcripts.
 
 A case is a dialogue under an instruction; its arms stand together.
 """
@@ -10,25 +10,16 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from eval.metrics.curves import ALL
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, Headline, arm_name
 from gatt.verifiers.base import Verdict
 
-CHUNK_BYTES = 100_000
-"""Text of messages in a chunk: small enough that a click does not wait for it, large enough
-for the compression to find what repeats."""
-JUDGE_DISAGREES, TASK_FAILED, LOOSE_DIFFERS = 1, 2, 4
-"""Bits of a reply's mark, for the filters."""
-STATUS_LETTERS = {"pass": "p", "fail": "f", "undecided": "u"}
 NUM_EXAMPLES = 3
-RULE = (
-    "Chosen by a rule, not by hand: in the order of the file, the first two dialogues of different kinds that "
-    "{ours} keeps{theirs}, then the first that it breaks."
-)
 
 
 def packed(value: object) -> str:
@@ -47,7 +38,6 @@ def packed(value: object) -> str:
 class Case:
     """The replies of all arms to one dialogue under one instruction."""
 
-    history: str
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     """Arm -> its replies: turns rising, a probe after its turn's reply."""
     anchor: str = ""
@@ -59,7 +49,7 @@ class Case:
 
 
 class Transcripts:
-    """The replies of a run, sorted into cases and chunks."""
+    """The replies of a run, sorted into cases."""
 
     def __init__(self, arms: Sequence[str], samples: Iterable[Sample]) -> None:
         """Take the replies in any order; `arms` are those of the page in order."""
@@ -68,7 +58,7 @@ class Transcripts:
         known = dict.fromkeys(arms)
         for sample in samples:
             known.setdefault(sample.arm)
-            case = found.setdefault((*sample.case, sample.history), Case(sample.history))
+            case = found.setdefault((*sample.case, sample.history), Case())
             case.samples.setdefault(sample.arm, []).append(sample)
             self.counts["replies" if sample.kind == "turn" else "probes"] += 1
             self.counts["undecided"] += sample.status == "undecided"
@@ -82,54 +72,32 @@ class Transcripts:
             for replies in case.samples.values():
                 replies.sort(key=lambda s: (s.turn, s.kind == "probe"))
 
-    def index(self) -> dict[str, Any]:
-        """Return what the page's filters and its list of cases read.
-
-        An arm of a case is `[arm, [[turn, is_probe, event], …], status, marks]`; the two strings have
-        one letter a reply. `chunk` and `place` say where the texts of a case are.
-        """
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the page reads of all cases; an arm of a case is `[arm, replies]`, see `_row`."""
         cases = []
-        for number, chunk in enumerate(self._plan()):
-            for place, case in enumerate(chunk):
-                first, given = case.first, case.first.instruction
-                arms = [self._arm(arm, replies) for arm, replies in case.samples.items()]
-                cases.append(
-                    {"id": case.anchor, "dialogue": first.dialogue, "history": case.history,
-                     "split": first.split, "family": first.family,
-                     "instruction": given and [given.text, given.wording],
-                     "chunk": number, "place": place, "arms": arms}
-                )  # fmt: skip
-        return {"arms": [[arm, arm_name(arm)] for arm in self.arms], "cases": cases}
-
-    def _arm(self, arm: str, replies: Sequence[Sample]) -> list[Any]:
-        turns = [[s.turn, int(s.kind == "probe"), s.event or ""] for s in replies]
-        status = "".join(_letter(s.status, s) for s in replies)
-        return [self.arms.index(arm), turns, status, "".join(str(_mark(s)) for s in replies)]
-
-    def chunks(self) -> Iterator[list[list[list[dict[str, Any]]]]]:
-        """Yield the texts: of each case, of each of its arms, what the page shows of its replies."""
-        for chunk in self._plan():
-            yield [[[_row(s) for s in replies] for replies in c.samples.values()] for c in chunk]
-
-    def _plan(self) -> list[list[Case]]:
-        """Return the cases of each chunk."""
-        chunks: list[list[Case]] = [[]]
-        room = CHUNK_BYTES
         for case in self.cases:
-            if room <= 0:
-                chunks.append([])
-                room = CHUNK_BYTES
-            chunks[-1].append(case)
-            room -= sum(len(s.user) + len(s.reply) for arm in case.samples.values() for s in arm)
-        return chunks
+            first, given = case.first, case.first.instruction
+            arms = [
+                [self.arms.index(arm), [_row(s) for s in replies]]
+                for arm, replies in case.samples.items()
+            ]
+            cases.append(
+                {"id": case.anchor, "dialogue": first.dialogue, "history": first.history,
+                 "split": first.split, "family": first.family,
+                 "instruction": given and [given.text, given.wording], "arms": arms}
+            )  # fmt: skip
+        return {"arms": [[arm, arm_name(arm)] for arm in self.arms], "cases": cases}
 
 
 def _row(sample: Sample) -> dict[str, Any]:
     """Return what the page shows of a reply, without usual values."""
-    row: dict[str, Any] = {"u": sample.user, "r": sample.reply}
-    if sample.verdicts:
-        row["v"] = [[_letter(v.status, sample), *_verdict(v)[1:]] for v in sample.verdicts]
+    row = {
+        "t": sample.turn, "s": _letter(sample.status, sample), "u": sample.user, "r": sample.reply,
+    }  # fmt: skip
     rest: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "p": (sample.kind == "probe", (False,)),
+        "e": (sample.event, (None,)),
+        "v": ([[_letter(v.status, sample), *_verdict(v)[1:]] for v in sample.verdicts], ([],)),
         "o": (sample.reference, (None, sample.reply)),
         "f": (sample.finish, ("stop",)),
         "l": (sample.loose, (None, sample.status)),
@@ -143,21 +111,13 @@ def _row(sample: Sample) -> dict[str, Any]:
 
 def _verdict(verdict: Verdict) -> list[Any]:
     rule = f"{verdict.verifier} v{verdict.version}"
-    return [STATUS_LETTERS[verdict.status], rule, verdict.evidence, *(verdict.span or ())]
+    return [verdict.status[0], rule, verdict.evidence, *(verdict.span or ())]
 
 
 def _letter(status: str, sample: Sample) -> str:
     """Return the letter of a status; without an instruction a pass is a false trigger, and so a fail."""
-    letter = STATUS_LETTERS[status]
+    letter = status[0]
     return letter if sample.instruction else {"p": "f", "f": "p"}.get(letter, letter)
-
-
-def _mark(sample: Sample) -> int:
-    judge = sample.judge.status if sample.judge else "undecided"
-    is_split = "undecided" not in (judge, sample.status) and judge != sample.status
-    is_failed = sample.completion is not None and sample.completion.status == "fail"
-    is_lenient = sample.loose not in (None, sample.status)
-    return JUDGE_DISAGREES * is_split + TASK_FAILED * is_failed + LOOSE_DIFFERS * is_lenient
 
 
 def _anchor(parts: Sequence[str], used: Counter[str]) -> str:
@@ -173,43 +133,40 @@ def _anchor(parts: Sequence[str], used: Counter[str]) -> str:
 class Example(NamedTuple):
     """One dialogue at the turn of the headline: what was asked, and what each arm said."""
 
-    anchor: str
-    family: str
+    case: Case
     instruction: str
     replies: list[Sample]
     """The base model's first, where it is shown too."""
 
 
 def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Example]:
-    """Return up to `NUM_EXAMPLES` cases of the headline's history and split, chosen by `RULE`.
+    """Return up to `NUM_EXAMPLES` cases of the headline's history and split.
 
-    Only cases with a reply of the headline's first arm, and of its base model, at its turn are taken.
-    What is missing of one kind the next cases fill.
+    In the order of the file, they are the first two of different families that the headline's first arm
+    keeps and its base model breaks, and the first that the arm breaks. What is missing of one kind the
+    next cases fill. Only cases with a reply of both arms at the headline's turn are taken.
     """
     ours, *others = [point.arm for point in answer.points] or [""]
     arms = [*(arm for arm in others[::-1] if arm.endswith("base")), ours][-2:]
     found = []
     for case in cases if ours else ():
+        first = case.first
+        if not first.instruction or first.history != curves.main_history:
+            continue
         replies = [
             reply
             for arm in arms
             for reply in case.samples.get(arm, ())
             if (reply.turn, reply.kind) == (answer.turn, "turn")
         ]
-        first, is_main = case.first, curves.main_split in ("all", case.first.split)
-        if (
-            first.instruction
-            and case.history == curves.main_history
-            and is_main
-            and len(replies) == len(arms)
-        ):
+        if curves.main_split in (ALL, first.split) and len(replies) == len(arms):
             # The instruction that counts at this turn: in some cases the user changes it.
             given = replies[-1].instruction or first.instruction
-            found.append(Example(case.anchor, first.family, given.text, replies))
+            found.append(Example(case, given.text, replies))
     kept = [e for e in found if [r.status for r in e.replies] in (["pass"], ["fail", "pass"])]
     families: dict[str, Example] = {}
     for example in kept:
-        families.setdefault(example.family, example)
+        families.setdefault(example.case.first.family, example)
     broken = [example for example in found if example.replies[-1].status == "fail"]
     chosen = [*list(families.values())[: NUM_EXAMPLES - 1], *broken[:1]]
     return chosen + [e for e in (*kept, *found) if e not in chosen][: NUM_EXAMPLES - len(chosen)]

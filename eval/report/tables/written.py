@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rich.table import Table as RichTable
@@ -11,11 +10,11 @@ from rich.text import Text
 
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
+from eval.report.page.transcripts import Example, Transcripts, examples
 from eval.report.tables.sections import Table, legend, main_tables, table_sections
 
-ARM_WIDTH: Final = 20
-COLUMN_WIDTH: Final = 15
-"""Characters of a line that the arm needs, and each other column."""
+MOST_TURNS: Final = 3
+"""Turns of the table in a terminal: so many fit into 80 characters."""
 
 
 def markdown_tables(results: Mapping[str, Any]) -> str:
@@ -50,13 +49,8 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
-def terminal_table(results: Mapping[str, Any], width: int = 80) -> RichTable:
-    """Return adherence over turns as a rich table, the last thing `gatt run` prints.
-
-    Args:
-        results: as `results.json` holds them.
-        width: characters of a line; of turns that do not fit some are left out, never the first, the last
-            or that of the headline.
+def terminal_table(results: Mapping[str, Any]) -> RichTable:
+    """Return adherence at the first, the headline's and the last turn as a rich table.
 
     Raises:
         DataError: see `Curves.of`.
@@ -69,64 +63,54 @@ def terminal_table(results: Mapping[str, Any], width: int = 80) -> RichTable:
         return RichTable(title=Text(title, style="bold"))
     table = tables[0]
     num_turns = len(table.heads) - 2
-    most = max(2, (width - ARM_WIDTH) // COLUMN_WIDTH - 1)
     turn = f"turn {answer.turn}"
     keep = table.heads.index(turn) if turn in table.heads else None
-    places = few_turns(range(1, num_turns + 1), most, keep)
+    places = few_turns(range(1, num_turns + 1), MOST_TURNS, keep)
     left_out = f" {len(places)} of {num_turns} turns." if len(places) < num_turns else ""
     note = f"{table.note}. {legend(curves)}{left_out} The report has all measures."
     found = RichTable(title=Text(title, style="bold"), caption=Text(note))
     columns = [0, *places, num_turns + 1]
     for column in columns:
-        is_text = column < table.num_texts
-        found.add_column(table.heads[column], justify="left" if is_text else "right")
+        found.add_column(table.heads[column], justify="right" if column else "left")
     for cells in table.rows:
         found.add_row(*(Text(cells[column].joined("\n")) for column in columns), end_section=True)
     return found
 
 
-NUM_CASES: Final = 3
 MOST_LETTERS: Final = 220
 """Of one reply."""
-_Replies = dict[tuple[int, str], Sample]
-"""Of one case, by turn and arm."""
 _MARKS: Final = {"pass": ("✓ ", "green"), "fail": ("✗ ", "red"), "undecided": ("? ", "yellow")}
 
 
-def side_by_side(samples: Sequence[Sample], arms: tuple[str, str]) -> list[RichTable]:
-    """Return a table for each of three cases: three turns, the user's message and the replies of two arms.
+def side_by_side(results: Mapping[str, Any], samples: Iterable[Sample]) -> list[RichTable]:
+    """Return a table for each dialogue that the page shows first: user messages, and what the arms replied.
 
-    The cases are the first of each family, not chosen by how they went; the turns are the first, the
-    last and the one before it.
+    The turns are the first, the last and the one before it.
 
-    Args:
-        samples: of an evaluation; those of its last history are shown.
-        arms: to compare.
+    Raises:
+        DataError: see `Curves.of`.
     """
-    turns = [s for s in samples if s.kind == "turn" and s.arm in arms and s.instruction]
-    turns = [s for s in turns if s.history == turns[-1].history]
-    cases: dict[tuple[str, str, str], _Replies] = {}
-    for sample in turns:
-        cases.setdefault(sample.case, {})[sample.turn, sample.arm] = sample
-    by_family: dict[str, list[_Replies]] = {}
-    for replies in cases.values():
-        by_family.setdefault(next(iter(replies.values())).family, []).append(replies)
-    order = [replies for each in zip_longest(*by_family.values()) for replies in each if replies]
-    return [_table(replies, arms) for replies in order[:NUM_CASES]]
+    curves = Curves.of(results)
+    cases = Transcripts(curves.arms, samples).cases
+    return [_table(example) for example in examples(cases, curves, headline(curves))]
 
 
-def _table(replies: _Replies, arms: tuple[str, str]) -> RichTable:
-    """Return the table of a case."""
-    sample = next(iter(replies.values()))
-    assert sample.instruction is not None
-    found = RichTable(title=Text(f"“{sample.instruction.text}”", style="bold"), expand=True)
+def _table(example: Example) -> RichTable:
+    arms = [reply.arm for reply in example.replies]
+    found = RichTable(title=Text(f"“{example.instruction}”", style="bold"), expand=True)
     found.add_column("turn", justify="right", no_wrap=True)
-    for name, ratio in zip(("the user says", *map(arm_name, arms)), (2, 3, 3), strict=True):
-        found.add_column(name, ratio=ratio)
-    both = [turn for turn, arm in replies if arm == arms[0] and (turn, arms[1]) in replies]
-    for turn in sorted({*both[:1], *both[-2:]}):
-        pair = [replies[turn, arm] for arm in arms]
-        cells = [Text(_clipped(pair[0].user)), *map(_judged, pair)]
+    found.add_column("the user says", ratio=2)
+    for arm in arms:
+        found.add_column(arm_name(arm), ratio=3)
+    by_turn: dict[int, list[Sample]] = {}
+    for arm in arms:
+        for sample in example.case.samples[arm]:
+            if sample.kind == "turn":
+                by_turn.setdefault(sample.turn, []).append(sample)
+    turns = [turn for turn, replies in sorted(by_turn.items()) if len(replies) == len(arms)]
+    for turn in sorted({*turns[:1], *turns[-2:]}):
+        replies = by_turn[turn]
+        cells = [Text(_clipped(replies[0].user)), *map(_judged, replies)]
         found.add_row(str(turn), *cells, end_section=True)
     return found
 

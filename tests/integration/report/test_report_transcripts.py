@@ -97,9 +97,7 @@ def test_filters_stand_together_and_in_the_address(open_page: Open) -> None:
     assert count.inner_text() == "24 of 24 dialogues"
 
 
-def test_the_search_reads_replies_of_every_chunk(
-    open_page: Open, made_samples: list[Sample]
-) -> None:
+def test_the_search_reads_every_reply(open_page: Open, made_samples: list[Sample]) -> None:
     page = open_page()
     page.keyboard.press("/")
     page.fill("[name=text]", "ÉTAIT CALME")

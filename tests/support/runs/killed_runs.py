@@ -33,12 +33,13 @@ from gatt.generation.base import (
     SamplingParams,
 )
 from gatt.runs.store import RecordStore
-from gatt.sources import SourceReport, SourceRequest
 from gatt.sources import questions as module
+from gatt.sources.base import SourceReport
+from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import RecordingEngine
 from tests.support.runs.synth_runs import synth_config, varied_reply
 
-REQUEST = SourceRequest(2, 2, 7, 3)
+CONFIG = SourceConfig(name="questions", min_turns=2, max_turns=2, seed=3)
 PARAMS = SamplingParams(max_new_tokens=8)
 AT_ONCE = 3
 
@@ -86,7 +87,7 @@ def answer(path: Path, on_event: Callable[[], None]) -> tuple[list[Dialogue], So
     engine = CompanyEngine(on_event)
     RecordStore.append, module.ANSWERED_AT_ONCE = observed, AT_ONCE  # type: ignore[method-assign]
     try:
-        return module.answered_questions(REQUEST, None, lambda: engine, PARAMS, path, "tiny")
+        return module.answered_questions(CONFIG, None, 7, lambda: engine, PARAMS, path, "tiny")
     finally:
         RecordStore.append, module.ANSWERED_AT_ONCE = append, at_once  # type: ignore[method-assign]
 

@@ -174,8 +174,8 @@ def test_an_instruction_about_the_form_judges_it_itself() -> None:
 FIONA = "I'm Fiona, 51, a skilled bagpipe maker from Edinburgh."
 
 
-def taken(*texts: str, own_words: tuple[str, ...] = (), **settings: object) -> list[bool]:
-    targets = SampleTargets(QualityConfig(**settings), own_words)
+def taken(*texts: str, told: Instruction | None = None, **settings: object) -> list[bool]:
+    targets = SampleTargets(QualityConfig(**settings), [told])
     return [targets.take(text) for text in texts]
 
 
@@ -209,8 +209,9 @@ def test_what_the_instruction_prescribes_is_left_out() -> None:
     thanks = "Thank you for choosing our shop for all that you need."
     texts = (f"It rains a lot. {thanks}", f"My cat is asleep. {thanks}")
     assert taken(*texts, near_duplicate=0.5) == [True, False]
-    assert taken(*texts, own_words=(thanks,), near_duplicate=0.5) == [True, True]
-    assert taken(thanks, thanks.upper(), own_words=(thanks,)) == [True, False]
+    told = replace(TENNIS, utterances=(thanks,))
+    assert taken(*texts, told=told, near_duplicate=0.5) == [True, True]
+    assert taken(thanks, thanks.upper(), told=told) == [True, False]
 
 
 def test_the_jaccard_index_by_hand() -> None:

@@ -16,7 +16,7 @@ from gatt.cli import main
 from gatt.config.load import save_config
 from gatt.data.sample import read_samples
 from gatt.errors import DataError, StoreError
-from gatt.generation.base import Generation, GenerationRequest
+from gatt.generation.base import Generation
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import RecordingEngine, write_dialogues, write_model
@@ -171,35 +171,6 @@ def test_removed_system_messages_are_told_in_the_log_and_on_the_card(config, cap
     card = (other.output_dir / "README.md").read_text(encoding="utf-8")
     assert "| system message removed | 4 |" in card
     assert "are **not** in these samples: the instruction takes their place" in card
-
-
-class ShortEngine(RecordingEngine):
-    """Has no room for a third turn."""
-
-    context_tokens = 64
-
-    def __init__(self) -> None:
-        super().__init__(self._short)
-
-    @staticmethod
-    def _short(request: GenerationRequest) -> str | Generation:
-        if len(request.messages) > 3:
-            return Generation("", "context_limit", 0)
-        return varied_reply(request)
-
-
-def test_dialogues_that_are_too_long_are_told_at_the_end_and_on_the_card(config, caplog) -> None:
-    run_synth(config, ShortEngine)
-    (told,) = [r.getMessage() for r in caplog.records if "too long" in r.getMessage()]
-    for fact in (str(config.output_dir / "samples.jsonl"), "10 turns of 10", "of 64 tokens"):
-        assert fact in told
-    card = (config.output_dir / "README.md").read_text(encoding="utf-8")
-    assert "10 turns of 10 dialogues have no target" in card
-    counts = {row[0]: row[2:] for row in table(card, "Refused")}
-    assert counts["context_limit"] == ["10", "10"]
-    caplog.clear()
-    make(replace(config, output_dir=config.output_dir.with_name("third")))
-    assert not [r for r in caplog.records if "too long" in r.getMessage()]
 
 
 def test_the_command_runs_the_configuration_and_says_what_is_there(

@@ -13,7 +13,6 @@ from data_synth.sampling import sample_batch
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample
 from gatt.generation.base import Generation, GenerationRequest
-from gatt.generation.config import EngineConfig
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.stages import RecordingEngine, dialogue
 from tests.support.runs.switched import hobby
@@ -148,31 +147,6 @@ def test_a_plain_dialogue_takes_any_sound_reply_and_no_hint() -> None:
     assert len(engine.calls) == 2
 
 
-def test_a_prompt_that_the_teacher_cannot_take_is_asked_once() -> None:
-    def reply(request: GenerationRequest) -> str | Generation:
-        if len(request.messages) > 3:
-            return Generation("", "context_limit", 0)
-        return OFF
-
-    sample, engine = teach(reply, compose=False)
-    assert [t.attempts for t in sample.targets] == [5, 5, 1]
-    assert sample.targets[2].refused == ("context_limit",)
-    assert [len(requests) for requests, _, _ in engine.calls] == [3, 2, 2, 2, 2]
-
-
-def test_a_hint_that_leaves_no_room_is_not_tried_again() -> None:
-    def reply(request: GenerationRequest) -> str | Generation:
-        return Generation("", "context_limit", 0) if kind_of(request) == "hinted" else OFF
-
-    sample, engine = teach(reply, compose=False)
-    assert [kind_of(r[0]) for r, _, _ in engine.calls] == [
-        "sampled", "sampled", "hinted", "prefilled",
-    ]  # fmt: skip
-    assert {t.refused for t in sample.targets} == {
-        ("rejected", "rejected", "context_limit", "rejected")
-    }
-
-
 def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
     short = replace(
         TENNIS, verifiers=(VerifierSpec("terms", {"none_of": ["golf"]}),), utterances=()
@@ -199,19 +173,15 @@ def test_a_target_is_not_taken_twice_in_one_sample_and_the_turn_is_asked_again()
     assert [t.attempts for t in sample.targets] == [1, 2, 2]
 
 
-@pytest.mark.parametrize("max_rows", [1, 2, 5, 100])
 @pytest.mark.parametrize("context_turns", [None, 0, 1])
-def test_what_counts_as_repeated_depends_on_the_sample_alone(max_rows, context_turns) -> None:
+def test_what_counts_as_repeated_depends_on_the_sample_alone(context_turns) -> None:
     def reply(request: GenerationRequest) -> str:
         return SAID[sum(request.key.encode()) % 3] if request.key[-1] < "2" else OFF
 
     planned = [PlannedSample(f"s{n}", dialogue(n, 5), TENNIS) for n in range(4)]
-    config = TeacherConfig(
-        engine=EngineConfig(max_rows=max_rows), context_turns=context_turns, compose=False
-    )
-    usual = replace(config, engine=EngineConfig(max_rows=3))
+    config = TeacherConfig(context_turns=context_turns, compose=False)
     alone = [
-        sample_batch(RecordingEngine(reply), [p], usual, seed=0, provenance={})[0] for p in planned
+        sample_batch(RecordingEngine(reply), [p], config, seed=0, provenance={})[0] for p in planned
     ]
     together = sample_batch(RecordingEngine(reply), planned, config, seed=0, provenance={})
     assert together == alone

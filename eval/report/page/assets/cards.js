@@ -17,16 +17,14 @@ function armsShown(found) {
 
 function strip(found, arm) {
   const node = element("span", "strip");
-  const shown = hits.get(found)?.get(arm.row);
   const counts = { p: 0, f: 0, u: 0 };
-  arm.turns.forEach(({ turn, isProbe, event }, number) => {
-    const status = arm.status[number];
-    counts[status] += 1;
-    const square = element("i", `${WORDS[status]}${isProbe ? " of-probe" : ""}${event ? " of-event" : ""}`);
-    square.title = `${isProbe ? "probe at turn" : "turn"} ${turn}: ${WORDS[status]}`;
-    if (!shown?.has(number)) square.classList.add("dim");
+  for (const row of arm.replies) {
+    counts[row.s] += 1;
+    const square = element("i", `${WORDS[row.s]}${row.p ? " of-probe" : ""}${row.e ? " of-event" : ""}`);
+    square.title = `${row.p ? "probe at turn" : "turn"} ${row.t}: ${WORDS[row.s]}`;
+    if (!hits.get(found)?.has(row)) square.classList.add("dim");
     node.append(square);
-  });
+  }
   const label = element("span", "tally", `${counts.p}/${counts.p + counts.f}${counts.u ? ` ${counts.u}?` : ""}`);
   node.setAttribute("role", "img");
   node.setAttribute("aria-label", `${arm.name}: ${counts.p} of ${counts.p + counts.f} pass, ${counts.u} undecided`);
@@ -53,17 +51,14 @@ function card(found) {
   return node;
 }
 
-// Draws the body of a card; resolves when its texts are there.
-async function fill(node) {
+// Draws the body of a card.
+function fill(node) {
   const found = cards.get(node);
-  const body = node.appendChild(element("div", "body"));
-  body.setAttribute("aria-busy", "true");
-  const turns = await drawTurns(found, armsShown(found));
+  const turns = drawTurns(found, armsShown(found));
   const link = element("a", "", `Link to dialogue ${found.dialogue}`);
   link.href = hashOf(found.id);
   const told = found.instruction ? [element("p", "said", `instruction, ${found.instruction[1]}, given in turn 1`)] : [];
-  body.replaceChildren(element("p", "tools", link), ...told, element("div", "turns", ...turns));
-  body.removeAttribute("aria-busy");
+  node.append(element("div", "body", element("p", "tools", link), ...told, element("div", "turns", ...turns)));
 }
 
 // The window

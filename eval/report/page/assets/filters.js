@@ -3,8 +3,10 @@
 
 const SPLITS = { train: "seen", heldout_value: "unseen value", heldout_family: "unseen family", none: "no instruction" };
 const HISTORIES = { reference: "people’s history", own: "own history" };
-const VERDICTS = { pass: "follows it", fail: "does not", undecided: "undecided" };
-const MARKS = { judge: [1, "judge disagrees"], task: [2, "task not done"], loose: [4, "lenient reading differs"] };
+const VERDICTS = {
+  pass: "follows it", fail: "does not", undecided: "undecided",
+  judge: "judge disagrees", task: "task not done", loose: "lenient reading differs",
+};
 const FILTERS = ["instruction", "verdict", "arm", "turn", "text", "family", "split", "history", "event"];
 const MORE_FILTERS = FILTERS.slice(4);
 
@@ -13,9 +15,8 @@ const count = document.getElementById("count");
 let data = null;
 let all = [];
 let matches = [];
-// Of each match the replies that fit the filters: number of the arm's row -> numbers of its replies.
+// Of each match the replies that fit the filters.
 let hits = new Map();
-let searchNumber = 0;
 
 function distinct(values) {
   return [...new Set(values)];
@@ -31,66 +32,44 @@ function wanted() {
   return values;
 }
 
-function hasVerdict(arm, number, verdict) {
-  if (MARKS[verdict]) return (Number(arm.marks[number]) & MARKS[verdict][0]) !== 0;
-  return arm.status[number] === verdict[0];
+function hasVerdict(row, verdict) {
+  if (verdict === "judge") return Boolean(row.j) && row.j[0] !== "u" && row.s !== "u" && row.j[0] !== row.s;
+  if (verdict === "task") return row.c?.[0] === "f";
+  if (verdict === "loose") return row.l !== undefined;
+  return row.s === verdict[0];
+}
+
+function hasWords(found, row, words) {
+  return [instructionOf(found), row.u, row.r].some((text) => text.toLowerCase().includes(words));
 }
 
 function hitsOf(found, filter) {
-  const rows = new Map();
+  const rows = new Set();
   if (filter.instruction && instructionOf(found) !== filter.instruction) return rows;
   for (const key of ["family", "split", "history"]) if (filter[key] && found[key] !== filter[key]) return rows;
   for (const arm of found.arms) {
     if (filter.arm && arm.key !== filter.arm) continue;
-    const numbers = [];
-    arm.turns.forEach(({ turn, event }, number) => {
-      if (filter.turn && String(turn) !== filter.turn) return;
-      if (filter.event && event !== filter.event) return;
-      if (filter.verdict && !hasVerdict(arm, number, filter.verdict)) return;
-      numbers.push(number);
-    });
-    if (numbers.length) rows.set(arm.row, new Set(numbers));
+    for (const row of arm.replies) {
+      if (filter.turn && String(row.t) !== filter.turn) continue;
+      if (filter.event && row.e !== filter.event) continue;
+      if (filter.verdict && !hasVerdict(row, filter.verdict)) continue;
+      if (filter.text && !hasWords(found, row, filter.text)) continue;
+      rows.add(row);
+    }
   }
   return rows;
 }
 
-// The replies among `rows` in whose texts the words stand.
-async function searched(found, rows, words) {
-  if (instructionOf(found).toLowerCase().includes(words)) return rows;
-  const arms = await rowsOf(found);
-  const has = (row, number) => [arms[row][number].u, arms[row][number].r].some((text) => text.toLowerCase().includes(words));
-  const fitting = new Map();
-  for (const [row, numbers] of rows) {
-    const left = [...numbers].filter((number) => has(row, number));
-    if (left.length) fitting.set(row, new Set(left));
-  }
-  return fitting;
-}
-
-// Fills `matches` and `hits`; false if a later call has taken over meanwhile.
-async function applyFilters() {
-  searchNumber += 1;
-  const mine = searchNumber;
+// Fills `matches` and `hits`.
+function applyFilters() {
   const filter = wanted();
-  const fitting = new Map();
-  let said = performance.now();
-  for (const [number, found] of all.entries()) {
-    let rows = hitsOf(found, filter);
-    if (filter.text && rows.size) {
-      rows = await searched(found, rows, filter.text);
-      if (mine !== searchNumber) return false;
-      if (performance.now() - said > 150) {
-        count.value = `searching, ${Math.round((100 * number) / all.length)} %`;
-        said = performance.now();
-        await new Promise((resolve) => setTimeout(resolve));
-      }
-    }
-    if (rows.size) fitting.set(found, rows);
+  hits = new Map();
+  for (const found of all) {
+    const rows = hitsOf(found, filter);
+    if (rows.size) hits.set(found, rows);
   }
-  hits = fitting;
-  matches = [...fitting.keys()];
+  matches = [...hits.keys()];
   count.value = `${matches.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} dialogues`;
-  return true;
 }
 
 function addOptions(name, values, label = (value) => value) {
@@ -100,22 +79,19 @@ function addOptions(name, values, label = (value) => value) {
 }
 
 function fillFilters() {
-  const arms = all.flatMap((found) => found.arms);
-  const places = arms.flatMap((arm) => arm.turns);
+  const rows = all.flatMap((found) => found.arms.flatMap((arm) => arm.replies));
   const splits = distinct(all.map((found) => found.split));
   addOptions("instruction", distinct(all.map(instructionOf)).sort());
   addOptions("arm", data.arms.map(([key]) => key), (key) => data.arms.find((arm) => arm[0] === key)[1]);
   addOptions("family", distinct(all.map((found) => found.family)).sort());
   addOptions("split", Object.keys(SPLITS).filter((split) => splits.includes(split)), (split) => SPLITS[split]);
   addOptions("history", distinct(all.map((found) => found.history)).sort(), (history) => HISTORIES[history] ?? history);
-  addOptions("turn", distinct(places.map((p) => p.turn)).sort((a, b) => a - b));
-  const events = distinct(places.map((p) => p.event)).filter(Boolean).sort();
+  addOptions("turn", distinct(rows.map((row) => row.t)).sort((a, b) => a - b));
+  const events = distinct(rows.map((row) => row.e)).filter(Boolean).sort();
   addOptions("event", events, (event) => event.replaceAll("_", " "));
   form.elements.event.closest("label").hidden = events.length === 0;
-  const known = [...Object.keys(VERDICTS), ...Object.keys(MARKS)].filter((verdict) =>
-    arms.some((arm) => arm.turns.some((_, number) => hasVerdict(arm, number, verdict))),
-  );
-  addOptions("verdict", known, (verdict) => VERDICTS[verdict] ?? MARKS[verdict][1]);
+  const known = Object.keys(VERDICTS).filter((verdict) => rows.some((row) => hasVerdict(row, verdict)));
+  addOptions("verdict", known, (verdict) => VERDICTS[verdict]);
   form.hidden = false;
 }
 

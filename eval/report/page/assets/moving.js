@@ -1,7 +1,7 @@
 // Moving about: addresses, keys, printing, and the start.
 
 // Shows what the address says: filters, a case, one of its turns.
-async function followHash() {
+function followHash() {
   const { anchor, values } = readHash();
   const target = all.find((found) => found.id === anchor);
   // The plain link of the section changes no filter.
@@ -9,7 +9,7 @@ async function followHash() {
   const isSame = FILTERS.every((name) => form.elements[name].value === (values.get(name) ?? ""));
   if (!isSame) {
     fillForm(values);
-    if (!(await applyFilters())) return;
+    applyFilters();
     showFrom(0);
   }
   if (!target) {
@@ -18,18 +18,18 @@ async function followHash() {
   }
   if (!matches.includes(target)) {
     fillForm(new URLSearchParams());
-    if (!(await applyFilters())) return;
+    applyFilters();
   }
   const place = matches.indexOf(target);
   if (!document.getElementById(anchor)) showFrom(Math.max(0, place - 2));
-  await reveal(document.getElementById(anchor), values.get("at"));
+  reveal(document.getElementById(anchor), values.get("at"));
 }
 
 // Opens a card and brings it, or one of its turns, into view.
-async function reveal(node, at) {
+function reveal(node, at) {
   if (!node.open) node.dataset.silent = "1";
   node.open = true;
-  if (!node.querySelector(".body")) await fill(node);
+  if (!node.querySelector(".body")) fill(node);
   for (const old of list.querySelectorAll(".target")) old.classList.remove("target");
   const turn = at ? node.querySelector(`[data-turn="${CSS.escape(at)}"]`) : null;
   turn?.classList.add("target");
@@ -37,8 +37,8 @@ async function reveal(node, at) {
   node.querySelector("summary").focus({ preventScroll: true });
 }
 
-async function refilter() {
-  if (!(await applyFilters())) return;
+function refilter() {
+  applyFilters();
   showFrom(0);
   setHash("transcripts");
 }
@@ -113,12 +113,12 @@ async function start() {
     list.append(element("p", "lead", "This browser is too old to unpack the transcripts. All else on the page works."));
     return;
   }
-  data = await unpack("index");
+  data = await unpack("cases");
   all = casesOf(data);
   fillFilters();
-  await applyFilters();
+  applyFilters();
   showFrom(0);
-  await followHash();
+  followHash();
   document.documentElement.dataset.ready = "1";
 }
 

@@ -44,10 +44,10 @@ function verdictLine([status, rule, evidence], of = "") {
   return element("li", WORDS[status], element("b", "", `${GLYPHS[status]} ${name}`), ` ${evidence}`);
 }
 
-function reply(found, arm, row, number) {
-  const status = arm.status[number];
+function reply(found, arm, row) {
+  const status = row.s;
   const node = element("div", `reply ${WORDS[status]}`);
-  if (!hits.get(found)?.get(arm.row)?.has(number)) node.classList.add("dim");
+  if (!hits.get(found)?.has(row)) node.classList.add("dim");
   const head = element("p", "said", element("b", `name arm-${arm.arm % 8}`, arm.name), " ");
   head.append(element("b", "verdict", `${GLYPHS[status]} ${(found.instruction ? WORDS : PLAIN_WORDS)[status]}`));
   if (FINISHES[row.f]) head.append(`, ${FINISHES[row.f]}`);
@@ -61,14 +61,14 @@ function reply(found, arm, row, number) {
   return node;
 }
 
-function asked(found, { turn, isProbe, event }, row) {
+function asked(found, row) {
   const node = element("div", "asked");
-  const says = element("p", "said", isProbe ? "probe, off the record" : "user");
-  if (event) says.append(" ", element("span", "event", `event: ${event.replaceAll("_", " ")}`));
+  const says = element("p", "said", row.p ? "probe, off the record" : "user");
+  if (row.e) says.append(" ", element("span", "event", `event: ${row.e.replaceAll("_", " ")}`));
   if (row.x === "released") says.append(" ", element("span", "event", "the instruction no longer holds"));
-  const at = element("a", "number", String(turn));
-  at.href = hashOf(found.id, { at: turn });
-  at.setAttribute("aria-label", `Link to turn ${turn}`);
+  const at = element("a", "number", String(row.t));
+  at.href = hashOf(found.id, { at: row.t });
+  at.setAttribute("aria-label", `Link to turn ${row.t}`);
   node.append(at, says);
   if (row.a) node.append(message(row.a));
   node.append(message(row.u));
@@ -82,31 +82,29 @@ function gap(last, turn) {
 }
 
 // The turns of a case: each user message once, the replies of its arms side by side.
-async function drawTurns(found, shownArms) {
-  const arms = await rowsOf(found);
+function drawTurns(found, shownArms) {
   const places = new Map();
   for (const arm of shownArms) {
-    arm.turns.forEach((place, number) => {
-      const row = arms[arm.row][number];
-      const key = JSON.stringify([place.turn, place.isProbe, row.u]);
-      if (!places.has(key)) places.set(key, { place, row, replies: [] });
-      places.get(key).replies.push(reply(found, arm, row, number));
-    });
+    for (const row of arm.replies) {
+      const key = JSON.stringify([row.t, row.p, row.u]);
+      if (!places.has(key)) places.set(key, { row, replies: [] });
+      places.get(key).replies.push(reply(found, arm, row));
+    }
   }
   const nodes = [];
   let last = 0;
-  const sorted = [...places.values()].sort((a, b) => a.place.turn - b.place.turn || a.place.isProbe - b.place.isProbe);
-  for (const { place, row, replies } of sorted) {
-    nodes.push(...gap(last, place.turn));
-    const node = element("div", place.isProbe ? "turn is-probe" : "turn", asked(found, place, row));
-    node.dataset.turn = place.turn;
+  const sorted = [...places.values()].sort((a, b) => a.row.t - b.row.t || (a.row.p ?? 0) - (b.row.p ?? 0));
+  for (const { row, replies } of sorted) {
+    nodes.push(...gap(last, row.t));
+    const node = element("div", row.p ? "turn is-probe" : "turn", asked(found, row));
+    node.dataset.turn = row.t;
     node.classList.toggle("dim", replies.every((one) => one.classList.contains("dim")));
     node.append(element("div", "columns", ...replies));
     if (row.o !== undefined) {
       node.append(element("details", "own", element("summary", "", "the dialogue’s own reply"), message(row.o)));
     }
     nodes.push(node);
-    last = place.turn;
+    last = row.t;
   }
   return nodes;
 }

@@ -70,8 +70,7 @@ def test_probes_ask_for_what_is_in_force_or_was_taken_back() -> None:
 
 def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
     turns = [judged(case(cancel(3)), turn, "Rain.") for turn in (2, 3)]
-    (chunk,) = Transcripts(["base"], turns).chunks()
-    ((before, at),) = chunk[0]
+    ((_, (before, at)),) = Transcripts(["base"], turns).as_dict()["cases"][0]["arms"]
     assert "a" not in before
     assert at["a"] == "No more of that."
     assert at["u"] == U[2]

@@ -33,11 +33,10 @@ def test_several_runs_and_the_tables(runs: Path, capsys: pytest.CaptureFixture[s
     page, picture = capsys.readouterr().out.splitlines()
     assert page.startswith("one/report.html (0.")
     assert (runs / picture).read_bytes().startswith(b"\x89PNG")
-    # The replies can be left out.
+    # The results alone give a page without transcripts.
     (runs / "one" / "samples.jsonl").unlink()
-    assert main(["report", "one"]) == 2
-    assert main(["report", "one", "--no-transcripts"]) == 0
-    assert "chunk-0" not in (runs / "one" / "report.html").read_text(encoding="utf-8")
+    assert main(["report", "one", "two", "--output", "page.html"]) == 0
+    assert 'id="cases"' not in (runs / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_arms_are_compared_with_another_one(
@@ -59,8 +58,6 @@ def test_the_arms_are_compared_with_another_one(
     said = capsys.readouterr().err
     assert said.startswith("gatt: --baseline none: ")
     assert said.endswith(": expected one of base, gatt, other\n")
-    assert main(["report", "one", "--baseline", "base", "--no-transcripts"]) == 2
-    assert "expected no --no-transcripts beside it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--output", "--markdown", "--chart"])

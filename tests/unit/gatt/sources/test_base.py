@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import PARTS, partition
 from gatt.errors import ConfigError, DataError
-from gatt.sources.base import SourceReport, SourceRequest, select
+from gatt.sources.base import SourceReport, select
+from gatt.sources.config import SourceConfig
 
 
 def dialogue(identity: str, num_turns: int, text: str | None = None) -> Dialogue:
@@ -17,17 +20,16 @@ def dialogue(identity: str, num_turns: int, text: str | None = None) -> Dialogue
     return Dialogue(identity, tuple(m for pair in pairs for m in pair))
 
 
-def request(**changes: int | None) -> SourceRequest:
-    values = {"min_turns": 2, "max_turns": 3, "num": None, "seed": 0, **changes}
-    return SourceRequest(**values)  # type: ignore[arg-type]
+def config(**changes: Any) -> SourceConfig:
+    return SourceConfig(**{"min_turns": 2, "max_turns": 3} | changes)
 
 
 def test_order_depends_on_seed_only_and_num_takes_the_first() -> None:
     pool = [dialogue(f"d{i}", 3) for i in range(20)]
-    one = [d.id for d in select(pool, request(), SourceReport("x"))]
-    assert [d.id for d in select(pool[::-1], request(), SourceReport("x"))] == one
-    assert [d.id for d in select(pool, request(num=5), SourceReport("x"))] == one[:5]
-    assert [d.id for d in select(pool, request(seed=1), SourceReport("x"))] != one
+    one = [d.id for d in select(pool, config(), SourceReport("x"))]
+    assert [d.id for d in select(pool[::-1], config(), SourceReport("x"))] == one
+    assert [d.id for d in select(pool, config(num=5), SourceReport("x"))] == one[:5]
+    assert [d.id for d in select(pool, config(seed=1), SourceReport("x"))] != one
 
 
 def test_counts_add_up_and_lengths_hold() -> None:
@@ -37,7 +39,7 @@ def test_counts_add_up_and_lengths_hold() -> None:
     copy = dialogue("copy", 5, text="A")
     pool = [dialogue("a", 5), copy, dialogue("short", 1), system, still_open, lone]
     report = SourceReport("x", num_read=len(pool))
-    kept = {d.id: d for d in select(pool, request(), report)}
+    kept = {d.id: d for d in select(pool, config(), report)}
     assert set(kept) == {"a", "sys", "open"}
     assert kept["a"].num_turns == 3
     assert kept["sys"].system is None
@@ -56,7 +58,7 @@ def test_nothing_left_names_the_longest() -> None:
     with pytest.raises(
         DataError, match=r"'x': .* 9 turns .* 7; read 2; .* too short: 2; .* row 3: bad"
     ):
-        select(pool, request(min_turns=9, max_turns=9), report)
+        select(pool, config(min_turns=9, max_turns=9), report)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +69,9 @@ def test_nothing_left_names_the_longest() -> None:
         ({"num": 0}, "^num is 0: expected at least 1, or null"),
     ],
 )
-def test_request_refuses(changes: dict[str, int], message: str) -> None:
+def test_lengths_that_make_no_sense(changes: dict[str, int], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        request(**changes)
+        config(**changes)
 
 
 def test_partition_is_stable_and_near_its_shares() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gatt.errors import ConfigError, DataError
+from gatt.errors import ConfigError
 from gatt.sources import chitchat
 from gatt.sources.chitchat import problem_of
 from gatt.sources.config import SourceConfig
@@ -23,12 +23,6 @@ def chat(*texts: str, senders: int = 2) -> dict[str, object]:
     return {"messages": [[{"sender": str(i % senders), "text": t}] for i, t in enumerate(texts)]}
 
 
-def write(tmp_path: Path, raw: object) -> Path:
-    path = tmp_path / "dataset.json"
-    path.write_text(json.dumps(raw), encoding="utf-8")
-    return path
-
-
 def test_merges_runs_and_makes_the_first_speaker_the_user() -> None:
     message = [("b", "Hey&amp;  you :tongue_out:"), ("b", "What's up?"), ("a", "<em>Not</em> much")]
     raw = {"messages": [[{"sender": s, "text": t}] for s, t in message]}
@@ -43,7 +37,8 @@ def test_reads_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "mail": chat(*CLEAN[:3], "Write me at jo.doe@mail.example, I will be there."),
         "rude": chat(*CLEAN[:3], "I do not give a shit about it."),
     }
-    path = write(tmp_path, raw)
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps(raw), encoding="utf-8")
     monkeypatch.setattr(chitchat, "dataset_path", lambda: path)
     dialogues, report = CONFIG.load(None)
     assert [d.id for d in dialogues] == ["chitchat-ok"]
@@ -90,22 +85,4 @@ def test_screen_drops_one_word_chats_and_foreign_script() -> None:
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chitchat, "PACKAGE", "no_such_package_here")
     with pytest.raises(ConfigError, match=r"^source 'chitchat': .* pip install chitchat-dataset"):
-        CONFIG.load(None)
-
-
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [
-        (None, "No such file"),
-        ("[]", "found list"),
-        ('{"a": {"text": "Hi"}}', "chat 'a': expected 'messages'"),
-        ("{", "broken JSON"),
-    ],
-)
-def test_bad_files(tmp_path: Path, monkeypatch, text: str | None, fact: str) -> None:
-    path = tmp_path / "dataset.json"
-    monkeypatch.setattr(chitchat, "dataset_path", lambda: path)
-    if text is not None:
-        path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=rf"dataset\.json: .*{fact}"):
         CONFIG.load(None)

@@ -105,7 +105,6 @@ def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
         ({"name": "chat"}, r"^name is 'chat': expected one of chitchat, hub, jsonl, questions$"),
         ({"name": "jsonl"}, "^source 'jsonl' needs 'path'$"),
         ({"path": "x"}, "^source 'chitchat' takes no 'path', found 'x'$"),
-        ({"name": "hub", "path": "x", "split": " "}, "^split is ' ': expected a name$"),
         ({"name": "hub", "path": "x", "max_rows": 0}, "^max_rows is 0: expected at least 1, or nu"),
         ({"name": "hub", "path": "x", "streaming": True}, "^streaming needs 'max_rows', the most"),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from gatt.data.dialogue import Dialogue
 from gatt.errors import ConfigError, DataError
-from gatt.sources import SourceReport
+from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
 
 PAIR = [{"role": "user", "content": "Hi {}"}, {"role": "assistant", "content": "Hello"}]

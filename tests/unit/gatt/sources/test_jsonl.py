@@ -7,7 +7,7 @@ import pytest
 
 from gatt.data.dialogue import Dialogue, read_dialogues
 from gatt.errors import DataError
-from gatt.sources import SourceReport
+from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
 from gatt.sources.jsonl import parse_row
 
@@ -64,7 +64,7 @@ def test_messages_and_sharegpt_give_the_same(tmp_path: Path) -> None:
             {"conversations": [{"from": "narrator", "value": "Hi"}]},
             r"line 2: message 1: unknown speaker 'narrator': expected one of human, user",
         ),
-        ({"conversations": "Hi"}, r"line 2: 'conversations' is str: expected a list"),
+        ({"conversations": "Hi"}, r"line 2: 'messages' is str: expected a list"),
         ({"text": "Hi"}, r"line 2: no 'messages' \(found keys: text\)"),
     ],
 )

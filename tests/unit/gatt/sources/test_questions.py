@@ -14,7 +14,8 @@ from gatt.data.hash_split import PARTS, partition
 from gatt.errors import ConfigError, GenerationError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
-from gatt.sources import SourceReport, SourceRequest
+from gatt.sources.base import SourceReport
+from gatt.sources.config import SourceConfig
 from gatt.sources.questions import (
     Script,
     answer_scripts,
@@ -38,7 +39,7 @@ PROBES = (
     "Where are you from?",
     "What do you do in your free time?",
 )
-REQUEST = SourceRequest(20, 24, 12, 3)
+CONFIG = SourceConfig(name="questions", min_turns=20, max_turns=24, seed=3)
 
 
 def plain(text: str) -> str:
@@ -48,29 +49,27 @@ def plain(text: str) -> str:
 
 def test_bank_holds_no_probe_of_the_evaluation() -> None:
     bank = question_bank()
-    messages = [*bank.openers, *(m for t in bank.topics for m in t.messages)]
+    messages = [*bank.openers, *(m for t in bank.topics.values() for m in t)]
     probes = [plain(p) for p in PROBES]
     assert not [m for m in messages for p in probes if p in plain(m)]
 
 
 def test_scripts_are_seeded_and_stay_in_their_part() -> None:
-    assert make_scripts(REQUEST) == make_scripts(REQUEST)
-    assert make_scripts(REQUEST) != make_scripts(replace(REQUEST, seed=4))
-    assert make_scripts(replace(REQUEST, num=5)) == make_scripts(REQUEST)[:5]
+    assert make_scripts(CONFIG, 12) == make_scripts(CONFIG, 12)
+    assert make_scripts(CONFIG, 12) != make_scripts(replace(CONFIG, seed=4), 12)
+    assert make_scripts(CONFIG, 5) == make_scripts(CONFIG, 12)[:5]
     bank = question_bank()
-    part_of = {m: partition(t.id) for t in bank.topics for m in t.messages}
+    part_of = {m: partition(t) for t, said in bank.topics.items() for m in said}
     for part in PARTS:
-        for script in make_scripts(REQUEST, part):  # type: ignore[arg-type]
+        for script in make_scripts(CONFIG, 12, part):  # type: ignore[arg-type]
             assert partition(script.id) == part
             assert len(script.user_turns) == 24
             assert {part_of[m] for m in script.user_turns if m not in bank.openers} == {part}
 
 
 def test_scripts_refuse() -> None:
-    with pytest.raises(ConfigError, match=r"^source 'questions' needs num"):
-        make_scripts(replace(REQUEST, num=None))
     with pytest.raises(ConfigError, match=r"min_turns is 2000, .* part 'train' have \d+ messages"):
-        make_scripts(SourceRequest(2000, 2000, 1, 0))
+        make_scripts(replace(CONFIG, min_turns=2000, max_turns=2000), 1, "train")
 
 
 def test_answers_see_the_history_and_those_without_one_are_dropped() -> None:
@@ -113,7 +112,7 @@ def test_last_sentence(text: str, expected: str) -> None:
     assert last_sentence_cut(text) == expected
 
 
-ASKED = SourceRequest(2, 2, 6, 3)
+ASKED = replace(CONFIG, min_turns=2, max_turns=2, num=6)
 PARAMS = SamplingParams(max_new_tokens=8)
 
 
@@ -143,10 +142,16 @@ def path(tmp_path: Path) -> Path:
 
 
 def run(
-    path: Path, answers: Answers, request: SourceRequest = ASKED, **changes: Any
+    path: Path, answers: Answers, config: SourceConfig = ASKED, **changes: Any
 ) -> tuple[list[Dialogue], SourceReport]:
-    settings: dict[str, Any] = {"part": None, "params": PARAMS, "model": "tiny", **changes}
-    return answered_questions(request, engine=answers, path=path, **settings)
+    settings: dict[str, Any] = {
+        "part": None,
+        "num": 9,
+        "params": PARAMS,
+        "model": "tiny",
+        **changes,
+    }
+    return answered_questions(config, engine=answers, path=path, **settings)
 
 
 def interrupted(path: Path, at: int) -> bool:
@@ -190,7 +195,7 @@ def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(
 
 
 def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> None:
-    silent = make_scripts(ASKED)[1].id
+    silent = make_scripts(ASKED, 6)[1].id
     dialogues, report = run(path, Answers(silent=silent))
     assert silent not in {d.id for d in dialogues}
     assert report.dropped == {"empty reply": 1}
@@ -204,7 +209,7 @@ def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("request_", "changes"),
+    ("config", "changes"),
     [
         (ASKED, {"model": "other"}),
         (ASKED, {"params": replace(PARAMS, seed=1)}),
@@ -212,10 +217,10 @@ def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> N
     ],
 )
 def test_answers_under_other_settings_are_refused(
-    path: Path, request_: SourceRequest, changes: dict[str, object]
+    path: Path, config: SourceConfig, changes: dict[str, object]
 ) -> None:
     run(path, Answers())
     kept = path.read_bytes()
     with pytest.raises(StoreError, match=r"dialogues\.jsonl: belongs to another run: fingerprint"):
-        run(path, Answers(), request_, **changes)
+        run(path, Answers(), config, **changes)
     assert path.read_bytes() == kept

@@ -54,7 +54,6 @@ def test_several_runs_become_groups_of_arms(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
     for name, text in (
         ("old", '{"schema": 2}'), ("torn", '{"schema": 3,'), ("list", "[]"),
-        ("bare", '{"schema": 3, "curves": []}'),
     ):  # fmt: skip
         (tmp_path / name).mkdir()
         (tmp_path / name / "results.json").write_text(text)
@@ -63,11 +62,9 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
         ("old", r"old/results\.json: schema is 2: expected 3"),
         ("torn", r"torn/results\.json: Expecting property name"),
         ("list", r"list/results\.json: schema is None"),
-        ("bare", r"bare/samples\.jsonl: no such file: expected the replies .* --no-transcripts"),
     ):
         with pytest.raises(DataError, match=message):
             read_runs([str(tmp_path / name)])
-    assert len(read_runs([str(tmp_path / "bare")], needs_samples=False)) == 1
     twice = [str(made(tmp_path / place / "eval")) for place in "ab"]
     with pytest.raises(DataError, match=r"b/eval: its name 'eval' is that of .*a/eval already: "):
         read_runs(twice)

@@ -16,10 +16,7 @@ import pytest
 
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, headline
-from eval.report.page.render import (
-    render_report,
-    report_pieces,
-)
+from eval.report.page.render import render_report, report_text
 from eval.report.page.transcripts import Transcripts, examples
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict
@@ -67,7 +64,7 @@ class Page(HTMLParser):
 
 
 def page_of(results: dict[str, Any], samples: list[Sample]) -> Page:
-    return Page("".join(report_pieces(results, samples)))
+    return Page(report_text(results, samples))
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +135,9 @@ def test_hostile_texts_show_as_text() -> None:
         expected = sum(t == tag for t, _ in harmless.tags)
         assert sum(t == tag for t, _ in hostile.tags) == expected, tag
     assert hostile.text.count(HOSTILE) >= 4
-    ((case,),) = (hostile.value(name) for name in hostile.packed if name != "index")
-    assert case[0][0]["u"] == HOSTILE
-    assert case[0][0]["r"] == HOSTILE + "\u2028\ud800"
+    (row,) = hostile.value("cases")["cases"][0]["arms"][0][1]
+    assert row["u"] == HOSTILE
+    assert row["r"] == HOSTILE + "\u2028\ud800"
     assert hostile.scripts == harmless.scripts
 
 
@@ -149,7 +146,7 @@ def test_samples_are_taken_one_by_one_and_a_broken_one_leaves_the_old_page(tmp_p
     made = [sample(reply="broken \ud83d", family="also \ud83d")]
     render_report(fake_results(made), made, path)
     read = Page(path.read_text(encoding="utf-8"))
-    assert read.value("chunk-0")[0][0][0]["r"] == "broken \ud83d"
+    assert read.value("cases")["cases"][0]["arms"][0][1][0]["r"] == "broken \ud83d"
     assert "also \\ud83d" in read.text
     old = path.read_bytes()
 
@@ -173,15 +170,13 @@ def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
 ARMS = ("base", "gatt", "base+reminder")
 
 
-def read(samples: Iterable[Sample]) -> tuple[dict[str, Any], list[list[Any]]]:
-    found = Transcripts(ARMS, samples)
-    # In the order of the page, which writes the index first.
-    return found.index(), list(found.chunks())
+def read(samples: Iterable[Sample]) -> dict[str, Any]:
+    return Transcripts(ARMS, samples).as_dict()
 
 
-def test_every_reply_is_found_where_the_index_says() -> None:
+def test_every_reply_is_there() -> None:
     made = with_extras(fake_samples(num_dialogues=4))
-    index, chunks = read(made)
+    data = read(made)
     # Where nobody gave an instruction, to follow none is right.
     expected = {
         (s.dialogue, s.arm, s.turn, s.kind == "probe"): (
@@ -190,12 +185,11 @@ def test_every_reply_is_found_where_the_index_says() -> None:
         for s in made
     }  # fmt: skip
     found = {}
-    for c in index["cases"]:
-        case = chunks[c["chunk"]][c["place"]]
-        for (arm, turns, status, _), replies in zip(c["arms"], case, strict=True):
-            for (turn, probe, event), letter, row in zip(turns, status, replies, strict=True):
-                key = (c["dialogue"], index["arms"][arm][0], turn, bool(probe))
-                found[key] = (row["u"], row["r"], letter, event or None)
+    for case in data["cases"]:
+        for arm, replies in case["arms"]:
+            for row in replies:
+                key = (case["dialogue"], data["arms"][arm][0], row["t"], "p" in row)
+                found[key] = (row["u"], row["r"], row["s"], row.get("e"))
     assert found == expected
 
 
@@ -212,27 +206,25 @@ def test_a_row_holds_what_is_out_of_the_ordinary_and_nothing_else() -> None:
         completion=Verdict("fail", "off topic", "task", 1),
         judge=Verdict("pass", "fine", "judge", 2),
     )
-    index, chunks = read([plain, rich])
-    (((first, second),),) = chunks[0]
-    assert first == {"u": "Hello?", "r": "Bonjour !"}
+    ((_, (first, second)),) = read([plain, rich])["cases"][0]["arms"]
+    assert first == {"t": 1, "s": "p", "u": "Hello?", "r": "Bonjour !"}
     assert second == first | {
-        "o": "Hi.", "f": "length", "l": "pass", "x": "released",
+        "t": 2, "s": "f", "o": "Hi.", "f": "length", "l": "pass", "x": "released",
         "v": [["f", "terms v3", "none", 0, 2]], "c": ["f", "task v1", "off topic"],
         "j": ["p", "judge v2", "fine"],
     }  # fmt: skip
-    assert [arm[3] for arm in index["cases"][0]["arms"]] == ["07"]
 
 
 def test_anchors_are_stable_and_unique_and_cases_have_no_arm_in_them() -> None:
     made = [sample(dialogue=d, arm=a) for d in ("a b", "a-b", "日本") for a in ("gatt", "new")]
-    index, _ = read(made)
-    assert [c["id"] for c in index["cases"]] == [
+    data = read(made)
+    assert [c["id"] for c in data["cases"]] == [
         "t-a-b-language-french-reference",
         "t-a-b-language-french-reference-2",
         "t-language-french-reference",
     ]
     # An arm without a curve comes after the others.
-    assert [index["arms"][arm][0] for arm, *_ in index["cases"][0]["arms"]] == ["gatt", "new"]
+    assert [data["arms"][arm][0] for arm, _ in data["cases"][0]["arms"]] == ["gatt", "new"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from eval.report.data.selection import Curves
 from eval.report.tables.sections import Table, difference_tables, rate_table
-from eval.report.tables.written import NUM_CASES, markdown_tables, side_by_side, terminal_table
+from eval.report.tables.written import markdown_tables, side_by_side, terminal_table
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 from tests.support.texts.fake_lists import difference, fake_lists
 
@@ -29,7 +29,7 @@ def tiny() -> dict[str, Any]:
 
 def test_the_terminal_table_shows_the_same_rates() -> None:
     stream = io.StringIO()
-    Console(file=stream, width=140).print(terminal_table(tiny(), 140))
+    Console(file=stream, width=140).print(terminal_table(tiny()))
     lines = stream.getvalue().replace("\N{NO-BREAK SPACE}", " ").splitlines()
     assert "At turn 2 GAtt" in " ".join(lines[:2])
     base = next(line for line in lines if "│ base model" in line)
@@ -44,17 +44,13 @@ def test_the_terminal_table_shows_the_same_rates() -> None:
     assert "4 are undecided and in no rate" in " ".join(stream.getvalue().split())
 
 
-@pytest.mark.parametrize(
-    ("width", "turns"), [(80, [1, 15, 25]), (115, [1, 7, 15, 19, 25]), (600, list(range(1, 26)))]
-)
-def test_a_terminal_shows_as_many_turns_as_fit_first_last_and_headline_s_among_them(
-    width: int, turns: list[int]
-) -> None:
+def test_a_terminal_shows_the_first_the_last_and_the_headline_s_turn() -> None:
     made = [sample(arm="gatt", turn=turn) for turn in range(1, 26)]
     made += [sample(arm="base", turn=turn) for turn in range(1, 16)]
-    table = terminal_table(fake_results(made), width)
-    assert [c.header for c in table.columns] == ["arm", *(f"turn {t}" for t in turns), "half-life"]
-    assert (f"{len(turns)} of 25 turns" in str(table.caption)) == (width < 600)
+    table = terminal_table(fake_results(made))
+    heads = ["arm", "turn 1", "turn 15", "turn 25", "half-life"]
+    assert [column.header for column in table.columns] == heads
+    assert "3 of 25 turns" in str(table.caption)
 
 
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
@@ -166,29 +162,27 @@ def test_a_total_of_one_split_does_not_stand_beside_it(
     assert [where for arm, where in ours if arm == "GAtt"] == shown
 
 
-def test_three_cases_of_other_families_with_two_arms_at_the_first_and_the_last_two_turns() -> None:
+def test_the_dialogues_of_the_page_stand_in_the_terminal_with_the_first_and_the_last_two_turns() -> (
+    None
+):
     samples = fake_samples()
-    tables = side_by_side(samples, ("base", "gatt"))
-    assert len(tables) == NUM_CASES
-    assert len({str(table.title) for table in tables}) == NUM_CASES
+    tables = side_by_side(fake_results(samples), samples)
+    assert len({str(table.title) for table in tables}) == 3
     heads = [[str(column.header) for column in table.columns] for table in tables]
-    assert heads == [["turn", "the user says", "base model", "GAtt"]] * NUM_CASES
-    assert [list(table.columns[0].cells) for table in tables] == [["1", "8", "20"]] * NUM_CASES
+    assert heads == [["turn", "the user says", "base model", "GAtt"]] * 3
+    assert [list(table.columns[0].cells) for table in tables] == [["1", "8", "20"]] * 3
 
 
 def test_replies_stand_with_their_verdicts_and_on_one_line_each() -> None:
-    long = "word " * 100
     rows = [
-        sample(arm="base", status="fail", reply="No.\nNever."), sample(arm="gatt", reply=long),
+        sample(arm="base", status="fail", reply="No.\nNever."),
+        sample(arm="gatt", reply="word " * 100),
         sample(arm="base", kind="probe", reply="Off the record."),
-        sample(arm="base", history="own", instruction=None, split="none", reply="Plain."),
     ]  # fmt: skip
     stream = io.StringIO()
-    Console(file=stream, width=200).print(*side_by_side(rows, ("base", "gatt")))
+    Console(file=stream, width=200).print(*side_by_side(fake_results(rows), rows))
     text = stream.getvalue()
     assert "✗ No. Never." in text
     assert "✓ word word" in text
     assert "…" in text
     assert "Off the record." not in text
-    assert "Plain." not in text
-    assert side_by_side([], ("base", "gatt")) == []

@@ -18,7 +18,7 @@ from gatt.data.instruction import Probe
 from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import DataError
 from gatt.models.base_card import read_card
-from gatt.sources import SourceReport
+from gatt.sources.base import SourceReport
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import instruction, sample, write_samples
 from tests.support.runs.switched import switched, to

@@ -79,7 +79,7 @@ def test_a_term_or_no_question_at_all_needs_no_encoder(monkeypatch, is_there: bo
 @pytest.mark.usefixtures("_encoder")
 def test_rates_of_the_catalogue() -> None:
     """What `question_about` says of itself, on the sentences beside this file."""
-    others = [s for t in question_bank().topics for m in t.messages for s in sentences(m)]
+    others = [s for t in question_bank().topics.values() for m in t for s in sentences(m)]
     others = [s for s in others if is_question(s)]
     entries = [
         (entry, build(spec))
