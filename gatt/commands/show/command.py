@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         GattError: no such sample, settings that do not fit, or a template that cannot be used.
     """
     from gatt.comb.model_support import why_not_packable
-    from gatt.commands.show.view import as_lines, view_sample
+    from gatt.commands.show.view import lines_of
     from gatt.data.sample import read_samples
     from gatt.models.load import load_config, load_tokenizer
     from gatt.models.template_variables import set_template_variables
@@ -68,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
         found = load_config(config.model)
         return why_not_packable(found, config.attn_implementation, config.max_length)
 
-    shown = view_sample(tokenizer, sample, config, why_not_packable=why)
-    sys.stdout.write("".join(f"{line}\n" for line in as_lines(shown)))
+    lines = lines_of(tokenizer, sample, config, why_not_packable=why)
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
 
 
