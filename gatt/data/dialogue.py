@@ -7,8 +7,7 @@ A dialogue file is JSONL in the ecosystem's own form, one object a line::
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -209,10 +208,3 @@ def read_dialogues(
         yield dialogue
     if not seen:
         raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")
-
-
-def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues as JSONL, one object a line."""
-    with path.open("w", encoding="utf-8") as stream:
-        for dialogue in dialogues:
-            stream.write(json.dumps(dialogue.as_dict(), ensure_ascii=False) + "\n")

@@ -47,8 +47,6 @@ MARKS: Mapping[Status | None, str] = {"pass": "✓", "fail": "✗", "undecided":
 _CUTS: Mapping[FinishReason, str] = {
     "length": "(cut by its length limit)",
     "context_limit": "(cut by the end of the context)",
-    "content_filter": "(cut by the server's filter)",
-    "unanswered": "(cut by the server, which has no reply)",
 }
 
 

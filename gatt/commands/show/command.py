@@ -54,14 +54,12 @@ def run(args: argparse.Namespace) -> int:
     from gatt.commands.show.view import lines_of
     from gatt.data.sample import read_samples
     from gatt.models.load import load_config, load_tokenizer
-    from gatt.models.template_variables import set_template_variables
 
     # What else a run must be told makes no difference here, so the file may lack it.
     args.overrides += [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
     config = config_from_args(TrainConfig, args)
     sample = _pick(read_samples(args.samples), args)
-    tokenizer = load_tokenizer(config.model)
-    set_template_variables(tokenizer, config.chat_template_kwargs)
+    tokenizer = load_tokenizer(config.model, config.chat_template_kwargs)
 
     def why() -> str | None:
         # By the configuration of the model: its weights stay unloaded.

@@ -21,7 +21,7 @@ from gatt import __version__
 from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
-from gatt.data.training_marks import Marks, TrainedOn, read_marks, write_marks
+from gatt.data.training_marks import TrainedOn, read_marks, write_marks
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
@@ -339,14 +339,14 @@ def _make(
     why_not_packable: str | None,
 ) -> RowReport:
     (kept / REPORT).unlink(missing_ok=True)
-    dropped, marks = Dropped(), Marks()
+    dropped, trained_on = Dropped(), TrainedOn.of(())
     num_lines = sum(count_lines(path) for path in config.samples)
     is_long = num_lines >= MANY_SAMPLES
     shown = progress_bar("tokenise", num_lines, unit="samples") if is_long else nullcontext()
 
     def samples(bar: Bar | None) -> Iterator[GattSample]:
         for sample in read_all_samples(config.samples, dropped.add_line):
-            marks.add(sample.dialogue)
+            trained_on.add(sample.dialogue)
             yield sample
             if bar:
                 bar.advance(1)
@@ -360,6 +360,7 @@ def _make(
     except BaseException:
         shutil.rmtree(kept, ignore_errors=True)
         raise
-    write_marks(kept, marks.trained_on(report.entries))
+    trained_on.entries = set(report.entries)
+    write_marks(kept, trained_on)
     atomic_write_json(kept / REPORT, {"fingerprint": mark, "report": report.as_dict()})
     return report

@@ -87,7 +87,7 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     days = [date(2026, 1, 30)]
-    monkeypatch.setattr("gatt.train.run._today", lambda: days[-1])
+    monkeypatch.setattr("gatt.train.run.printed_day", lambda: days[-1])
     model = str(save_tiny_model(tmp_path / "dated", DATED))
     samples = (write_samples(tmp_path / "s.jsonl", [sample(n, 2) for n in range(6)]),)
     more = {"model": model, "samples": samples, "max_steps": 4, "save_steps": 1}

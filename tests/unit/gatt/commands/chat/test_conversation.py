@@ -161,8 +161,8 @@ def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
     assert "(free text: replies are not judged)" in out
     assert "– | word" in out
     assert all(len(line) <= 100 for line in out.splitlines())
-    cut = Chat(engine=Recorder("Part of it", finish="content_filter"), params=SamplingParams())
-    assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
+    cut = Chat(engine=Recorder("Part of it", finish="context_limit"), params=SamplingParams())
+    assert "  |   (cut by the end of the context)" in terminal(cut, "Hello")
 
 
 def test_commands_change_what_holds() -> None:
