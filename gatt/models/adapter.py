@@ -13,11 +13,10 @@ from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
 from gatt.runs.input_file import read_json
+from gatt.runs.secrets import public
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
-_MOST_CHARACTERS: Final = 300
-"""Characters of a library's message that are shown."""
 _NAME: Final = re.compile(r"[\w.-]+")
 
 
@@ -130,14 +129,14 @@ def require_file(folder: Path, name: str) -> Path:
 def _settings(folder: Path) -> dict[str, Any]:
     path = folder / SETTINGS
     try:
-        settings = read_json(path)
-    except (OSError, ValueError) as error:
+        settings: dict[str, Any] = read_json(path)
+        found = settings.get("peft_type")
+    except (OSError, ValueError, AttributeError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
             "saved by `gatt train`"
         ) from None
-    if not isinstance(settings, dict) or settings.get("peft_type") != "LORA":
-        found = settings.get("peft_type") if isinstance(settings, dict) else type(settings).__name__
+    if found != "LORA":
         raise ModelError(
             f"{path}: not the settings of an adapter (peft_type is {found!r}): expected 'LORA', as in a "
             "folder saved by `gatt train`"
@@ -146,9 +145,8 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of an error on one line, cut after `_MOST_CHARACTERS` characters."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) <= _MOST_CHARACTERS else f"{said[:_MOST_CHARACTERS].rstrip()} …"
+    """Return the message of a library's error on one line, without keys, and cut where it is long."""
+    return public(str(error)) or type(error).__name__
 
 
 def _tensor_shapes(path: Path) -> dict[str, list[int]]:

@@ -187,7 +187,7 @@ def draft_of(target: Path) -> Iterator[Path]:
     try:
         # A killed process may have left one.
         shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700)
+        draft.mkdir()
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -197,7 +197,6 @@ def draft_of(target: Path) -> Iterator[Path]:
 
 def _settle(folder: Path) -> None:
     """Make a draft readable for others, and flush it to the disk."""
-    folder.chmod(0o755)
     for path in folder.rglob("*"):
         if path.is_symlink():
             # Its target may stand outside of the folder.

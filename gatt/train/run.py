@@ -138,7 +138,7 @@ def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -
 
     Chat templates print that day.
     """
-    held.enter_context(store.held())
+    held.callback(store.lock().release)
     found = (store.read() or {}) if config.resume else {}
     if found.get("status") == "finished" and (store.adapter / FILES[0]).is_file():
         return found

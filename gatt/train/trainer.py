@@ -270,20 +270,6 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         Trainer.log(self, dict(values))
         self.control.should_log = is_due
 
-    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """Set up the schedule; a share of warm-up leaves at least one step.
-
-        Transformers rounds the share up, and the first step of a warm-up has a learning rate of
-        zero: a run of one step would change nothing.
-        """
-        args = self.args
-        if (
-            args.warmup_steps < 1
-            and args.get_warmup_steps(num_training_steps) >= num_training_steps
-        ):
-            args.warmup_steps = num_training_steps - 1
-        return super().create_scheduler(num_training_steps, optimizer)
-
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write none: the adapter gets this project's own (`gatt.train.run_folder`)."""
 

@@ -179,8 +179,3 @@ def _together(parts: Sequence[Rule], general: tuple[str, ...]) -> Rule:
         good=judged(good, "pass"),
         bad=judged(list(bad), "fail"),
     )
-
-
-def flat(spec: VerifierSpec) -> Mapping[str, Any]:
-    """Return a verifier as people write it in YAML."""
-    return {"kind": spec.kind, **spec.params}

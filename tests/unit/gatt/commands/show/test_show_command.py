@@ -87,8 +87,6 @@ def test_attention_of_the_configuration_decides_on_the_layout(folder, capsys, tm
         (["--row", "3"], "samples.jsonl: no row 3: expected 1 to 2"),
         (["--id", "nobody"], "samples.jsonl: no sample 'nobody' among 2"),
         (["--row", "1", "--id", "s-1"], "not allowed with argument"),
-        (["--max-length", "0"], "max_length is 0: expected at least 1"),
-        (["--config", "nowhere.yaml"], "nowhere.yaml: "),
     ],
 )
 def test_mistakes_are_one_line(folder, capsys, words, message) -> None:
