@@ -95,7 +95,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         ...     layout=report.layout,
         ...     peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"),
         ... )
-        >>> trainer.train().global_step
+        >>> trainer.train().global_step  # doctest: +ELLIPSIS
+        {'train_runtime': ...}
         1
         >>> trainer.num_supervised_tokens == report.num_supervised_tokens > 0
         True

@@ -49,7 +49,6 @@ def lines_of(
     layout = choose_layout(config.layout, facts, why_not_packable)
     one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
     rows: list[tuple[Comb, tuple[int, ...]]] = []
-    trained: Sequence[int] = ()
     try:
         built = encode_sample(one, tokenizer, config, facts)
         rows, problems = rows_of(one, built, config, layout)
@@ -63,11 +62,11 @@ def lines_of(
     for number, (comb, turns) in enumerate(rows, start=1):
         yield from _row(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
     if rows:
-        trained = () if one.supervise == "context_only" else built.targets
         dropped = f"exchanges dropped: {built.num_exchanges_dropped}"
         yield f"\n{_counts([comb for comb, _ in rows])}; {dropped}"
     else:
         yield "\nno row: training leaves this sample out"
+    trained = built.targets if rows and one.supervise != "context_only" else ()
     for reason in left_out:
         yield f"left out: {reason}"
     for target in sample.targets:
