@@ -15,10 +15,6 @@ class DataError(GattError):
     """A dialogue, sample or text that breaks its contract."""
 
 
-class ContentError(DataError):
-    """A text that no model can be given, in a record whose form is right: the record can be left out."""
-
-
 class ConfigError(GattError, ValueError):
     """A configuration file or override that cannot be used.
 

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from data_synth import pipeline, sampling
 from data_synth.config import SynthConfig, TeacherConfig
-from gatt.data.dialogue import Dialogue, Message, write_dialogues
+from gatt.data.dialogue import Dialogue, Message
 from gatt.generation.base import GenerationRequest
 from gatt.generation.scripted import ScriptedEngine
 from gatt.sources.config import SourceConfig
@@ -91,7 +91,8 @@ def measure(num_targets: int, args: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="bench-pipeline-") as name:
         folder = Path(name)
         dialogues = (dialogue(n, args.turns) for n in range(args.dialogues))
-        write_dialogues(folder / "d.jsonl", dialogues)
+        text = "".join(f"{json.dumps(one.as_dict())}\n" for one in dialogues)
+        (folder / "d.jsonl").write_text(text, encoding="utf-8")
         config = SynthConfig(
             output_dir=folder / "out",
             num_samples=num_targets // args.turns,

@@ -159,4 +159,4 @@ def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:
             "only_trained: false"
         )
     known = [marks.entries for marks in found.values() if marks and marks.entries is not None]
-    return frozenset.intersection(*known)
+    return frozenset(set.intersection(*known))

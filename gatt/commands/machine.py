@@ -36,11 +36,6 @@ class Machine:
         return cls(int((provenance([])["memory_gib"] or 0) * 2**30))
 
     @property
-    def dtype(self) -> str:
-        """Of the weights."""
-        return "bfloat16" if self.device == "cuda" else "float32"
-
-    @property
     def weight_bytes(self) -> int:
         """Bytes of one weight."""
         return 2 if self.device == "cuda" else 4
@@ -125,7 +120,7 @@ def choose_settings(weights: int | None, machine: Machine) -> Settings:
     packed = number * (0.6 + _LORA_BYTES) / 0.8
     is_packed = plain > has and has_gpu
     needs = packed if is_packed else plain
-    kind = "4-bit" if is_packed else machine.dtype
+    kind = "4-bit" if is_packed else "bfloat16" if has_gpu else "float32"
     return Settings(
         learning_rate=rate,
         why_rate=why,

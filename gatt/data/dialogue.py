@@ -7,14 +7,13 @@ A dialogue file is JSONL in the ecosystem's own form, one object a line::
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from gatt.errors import ContentError, DataError
+from gatt.errors import DataError
 from gatt.runs.store import parsed_records
 
 Role = Literal["system", "user", "assistant"]
@@ -26,8 +25,8 @@ class Message:
     """One message of a dialogue.
 
     Raises:
-        DataError: the role is none of `ROLES`, or the content is no string.
-        ContentError: the content is blank, or holds half of a character.
+        DataError: the role is none of `ROLES`, or the content is no string, blank, or holds half of a
+            character.
     """
 
     role: Role
@@ -41,13 +40,13 @@ class Message:
             found = type(content).__name__
             raise DataError(f"content of the {self.role!r} message is {found}: expected a string")
         if not content.strip():
-            raise ContentError(f"empty content in a {self.role!r} message: expected some text")
+            raise DataError(f"empty content in a {self.role!r} message: expected some text")
         # JSON may hold half of an escaped pair, which no file could be written with.
         try:
             content.encode()
         except UnicodeEncodeError as error:
             half = content[error.start]
-            raise ContentError(
+            raise DataError(
                 f"half a character ({half!r}) in a {self.role!r} message: expected whole ones, "
                 "such as both escapes of an emoji"
             ) from None
@@ -162,7 +161,7 @@ def parse_messages(raw: object) -> tuple[Message, ...]:
         try:
             messages.append(Message(item["role"], item["content"]))
         except DataError as error:
-            raise type(error)(f"message {index + 1}: {error}") from None
+            raise DataError(f"message {index + 1}: {error}") from None
     return tuple(messages)
 
 
@@ -209,10 +208,3 @@ def read_dialogues(
         yield dialogue
     if not seen:
         raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")
-
-
-def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues as JSONL, one object a line."""
-    with path.open("w", encoding="utf-8") as stream:
-        for dialogue in dialogues:
-            stream.write(json.dumps(dialogue.as_dict(), ensure_ascii=False) + "\n")

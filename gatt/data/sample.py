@@ -8,8 +8,7 @@ strings and verifier parameters as JSON strings, so that
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,11 +16,9 @@ from typing import Any, Literal
 from gatt.data.dialogue import Dialogue, parse_dialogue
 from gatt.data.instruction import Instruction
 from gatt.data.switches import Switch, check_switches, in_force
-from gatt.errors import CatalogError, ContentError, DataError
+from gatt.errors import CatalogError, DataError
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
-
-log = logging.getLogger(__name__)
 
 TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
 
@@ -33,7 +30,7 @@ class TurnTarget:
     Exactly one of `reply` and `reason` is set.
 
     Raises:
-        ContentError: both or neither.
+        DataError: both or neither.
     """
 
     turn: int
@@ -52,7 +49,7 @@ class TurnTarget:
 
     def __post_init__(self) -> None:
         if (self.reply is None) == (self.reason is None):
-            raise ContentError(
+            raise DataError(
                 f"turn {self.turn}: expected a target reply or a reason for none, found "
                 f"{'neither' if self.reply is None else 'both'}"
             )
@@ -192,46 +189,27 @@ def with_sampled_history(sample: GattSample) -> GattSample:
     return replace(sample, dialogue=replace(sample.dialogue, messages=tuple(messages)))
 
 
-def read_samples(
-    path: Path, leave_out: Callable[[Path, int, ContentError], None] | None = None
-) -> Iterator[GattSample]:
-    """Yield the samples of a JSONL file, one at a time; those with a text that cannot be used are left out.
-
-    Args:
-        path: the file.
-        leave_out: is told of each of them, with the line; None says it in the log.
+def read_samples(path: Path) -> Iterator[GattSample]:
+    """Yield the samples of a JSONL file, one at a time.
 
     Raises:
         DataError: with file and line, for broken JSON, a line that is no sample, or none at all.
     """
-    left_out: list[str] = []
     is_empty = True
-    for number, sample in parsed_records(path, lambda _, record: _parsed(record), is_whole=False):
-        if isinstance(sample, GattSample):
-            is_empty = False
-            yield sample
-            continue
-        left_out = left_out or [f"line {number}: {sample}"]
-        if leave_out:
-            leave_out(path, number, sample)
-        else:
-            log.warning("%s line %d: left out: %s", path, number, sample)
-    if is_empty and left_out:
-        raise DataError(f"{path}: no line with a usable sample ({left_out[0]})")
+    for _, sample in parsed_records(path, lambda _, record: _parsed(record), is_whole=False):
+        is_empty = False
+        yield sample
     if is_empty:
         raise DataError(f"{path}: no sample in it: run `gatt synth` first, or loosen its filters")
 
 
-def _parsed(record: Mapping[str, Any]) -> GattSample | ContentError:
-    """Return the sample of a line, or which of its texts cannot be used."""
+def _parsed(record: Mapping[str, Any]) -> GattSample:
     try:
         # Half of an escaped pair can stand in any text: an instruction, an id, a target.
         json.dumps(record, ensure_ascii=False).encode()
-        return GattSample.from_dict(record)
     except UnicodeEncodeError as error:
-        return ContentError(
+        raise DataError(
             f"half a character ({error.object[error.start]!r}) in a text: expected whole ones, such as "
             "both escapes of an emoji"
-        )
-    except ContentError as error:
-        return error
+        ) from None
+    return GattSample.from_dict(record)

@@ -143,11 +143,10 @@ def texts_in_force(
         switches: rising, see `check_switches`.
         num_turns: how many.
     """
-    found = []
-    for turn in range(1, num_turns + 1):
-        switch = last_switch(switches, turn)
-        changed = switch.instruction.text if switch and switch.instruction else None
-        found.append(changed if switch else first)
+    found = [first] * num_turns
+    for switch in switches:
+        held = switch.instruction.text if switch.instruction else None
+        found[switch.turn - 1 :] = [held] * (num_turns - switch.turn + 1)
     return tuple(found)
 
 

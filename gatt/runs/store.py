@@ -224,13 +224,9 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
     complete it. A whole object without its newline is a row.
 
     Raises:
-        StoreError: the file cannot be read, or has a broken line.
+        DataError: the file cannot be read, or has a broken line.
     """
-    try:
-        for line in scan_lines(path, allow_broken_end=False):
-            yield line.record
-    except OSError as error:
-        raise StoreError(f"{path}: cannot read: {error.strerror}") from error
+    return (row for _, row in parsed_records(path, lambda _, record: record, is_whole=False))
 
 
 def parsed_records(

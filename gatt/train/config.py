@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gatt.errors import ConfigError
-from gatt.models.adapter import pattern_problem
 from gatt.models.template_variables import check_template_variables
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
@@ -27,7 +26,7 @@ class LoraSettings:
     """Scale by `lora_alpha / sqrt(r)` instead."""
     lora_dropout: float = 0.0
     """Dropout on the input of the update, in [0, 1)."""
-    target_modules: str | tuple[str, ...] = "all-linear"
+    target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
     """Names of modules to adapt, or `all-linear` for every linear layer but the LM head."""
 
     def __post_init__(self) -> None:
@@ -36,10 +35,6 @@ class LoraSettings:
             problems.append(f"lora_dropout is {self.lora_dropout}: expected 0 <= lora_dropout < 1")
         if not self.target_modules:
             problems.append("target_modules is empty: expected names, or 'all-linear'")
-        if isinstance(self.target_modules, str) and (why := pattern_problem(self.target_modules)):
-            problems.append(
-                f"target_modules is {self.target_modules!r}, {why}: expected a list of names, or 'all-linear'"
-            )
         _raise(problems)
 
 

@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,9 +25,8 @@ from gatt.config.load import config_dict, save_config
 from gatt.data.training_marks import TrainedOn, read_marks
 from gatt.errors import ConfigError
 from gatt.models.adapter import attach_adapter, outside_text
-from gatt.models.chat_template import rendered_on, template_of
+from gatt.models.chat_template import printed_day, rendered_on, template_of
 from gatt.models.load import load_config, load_model, load_tokenizer, require_bitsandbytes
-from gatt.models.template_variables import set_template_variables
 from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
 from gatt.train.config import TrainConfig
@@ -139,15 +138,11 @@ def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -
 
     Chat templates print that day.
     """
-    held.enter_context(store.held())
+    held.callback(store.lock().release)
     found = (store.read() or {}) if config.resume else {}
     if found.get("status") == "finished" and (store.adapter / FILES[0]).is_file():
         return found
-    return {"day": found.get("day", _today().isoformat())}
-
-
-def _today() -> date:
-    return datetime.now().astimezone().date()
+    return {"day": found.get("day", printed_day().isoformat())}
 
 
 def open_store(config: TrainConfig, args: Any) -> TrainStore:
@@ -164,18 +159,11 @@ def open_store(config: TrainConfig, args: Any) -> TrainStore:
             config,
             world_size=current_runtime().num_processes,
             bf16=bool(args.bf16),
-            template=template_of(_tokenizer(config)),
+            template=template_of(load_tokenizer(config.model, config.chat_template_kwargs)),
         ),
     )
     store.read()
     return store
-
-
-def _tokenizer(config: TrainConfig) -> Any:
-    """Return the model's tokenizer, with the variables of its chat template set."""
-    tokenizer = load_tokenizer(config.model)
-    set_template_variables(tokenizer, config.chat_template_kwargs)
-    return tokenizer
 
 
 def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
@@ -205,7 +193,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     if config.load_in_4bit:
         require_bitsandbytes()
     earlier = _trained_before(config)
-    tokenizer = _tokenizer(config)
+    tokenizer = load_tokenizer(config.model, config.chat_template_kwargs)
     problem = why_not_packable(load_config(config.model), wanted, config.max_length)
     made = partial(rows_of_run, config, tokenizer, store.folder, store.identity)
     rows = made(why_not_packable=problem)

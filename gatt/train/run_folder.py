@@ -7,17 +7,17 @@ out while the first one trains. An adapter is two files of PEFT and a model card
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from filelock import BaseFileLock
 from jinja2 import Template
 from safetensors import SafetensorError, safe_open
 
@@ -145,24 +145,19 @@ class TrainStore:
             )
         return found
 
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep other runs out of the folder while the block runs.
+    def lock(self) -> BaseFileLock:
+        """Keep other runs out of the folder until the lock that is returned is released.
 
         Raises:
             StoreError: another run holds it, or it cannot be written.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = take_lock(self.folder / FILE)
+            return take_lock(self.folder / FILE)
         except OSError as error:
             raise StoreError(
                 f"{self.folder}: cannot write: {error.strerror}: choose another output_dir or mend it"
             ) from None
-        try:
-            yield
-        finally:
-            lock.release()
 
     def write(self, status: str, **more: Any) -> None:
         """Record the run, whole or not at all: its status, `running` or `finished`, and more."""

@@ -111,12 +111,6 @@ def supports_bf16() -> bool:
     return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
 
 
-def release_device_memory() -> None:
-    """Give cached memory of the accelerator back, so that the next stage finds it free."""
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-
-
 @contextmanager
 def undisturbed(model: Any) -> Iterator[None]:
     """Put a model into evaluation mode while the block runs, and restore everything afterwards.

@@ -28,7 +28,7 @@ _NUMBERS: Final = {
     **dict(zip(_WORDS.split(), (*range(1, 11), 12, 15, 20, 30, 50), strict=True)),
     **dict.fromkeys(("a", "an", "a single"), 1),
 }
-_LONG_KINDS: Final = frozenset({"bullets", "haiku", "lines", "paragraphs", "json", "json_object"})
+_LONG_KINDS: Final = frozenset({"bullets", "haiku", "lines", "paragraphs", "json_object"})
 _LEAST_LONG: Final = {"words": 13, "sentences": 3}
 _MOST_EXAMPLES: Final = 3
 
@@ -179,8 +179,3 @@ def _together(parts: Sequence[Rule], general: tuple[str, ...]) -> Rule:
         good=judged(good, "pass"),
         bad=judged(list(bad), "fail"),
     )
-
-
-def flat(spec: VerifierSpec) -> Mapping[str, Any]:
-    """Return a verifier as people write it in YAML."""
-    return {"kind": spec.kind, **spec.params}

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 
-from gatt.commands.init.rules import Rule, flat
+from gatt.commands.init.rules import Rule
 from gatt.commands.machine import Settings
 from gatt.commands.templates import filled
 from gatt.errors import StoreError
@@ -29,7 +29,8 @@ def files_of(
         rule: that judges it; None writes a judge's place, and a second catalogue for the evaluation.
         settings: for the model and the machine.
     """
-    verifiers = [dict(flat(spec)) for spec in rule.verifiers] if rule else []
+    # As people write them in YAML.
+    verifiers = [{"kind": v.kind, **v.params} for v in rule.verifiers] if rule else []
     keys = ("utterances", "prefills", "good", "bad")
     lists = {key: getattr(rule, key, ()) for key in keys}
     hint = f"Keep to this in your reply: {sentence}"

@@ -175,6 +175,6 @@ def _upload(config: PushConfig, folder: Path, repo_type: str, token: str) -> str
         )
     except (HTTPError, OSError, ValueError) as error:
         raise HubError(
-            f"{config.repo_id}: the hub cannot be reached or refuses: {public(one_line(error), token)}"
+            f"{config.repo_id}: the hub cannot be reached or refuses: {public(str(error), token)}"
         ) from None
     return str(url)

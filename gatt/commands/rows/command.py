@@ -79,9 +79,8 @@ def run(args: argparse.Namespace) -> int:
     maker = RowMaker.of(args.format, tokenizer)
     dropped = Dropped()
     num_rows = num_tokens = 0
-    read = read_all_samples(config.samples, dropped.add_line)
     with atomic_stream(args.output) as stream:
-        for targets in targets_of(read, tokenizer, config, dropped):
+        for targets in targets_of(read_all_samples(config.samples), tokenizer, config, dropped):
             for target in maker.usable(targets, dropped):
                 stream.write(json.dumps(maker.row(target), ensure_ascii=False).encode() + b"\n")
                 num_rows += 1

@@ -199,7 +199,5 @@ def _resolve(value: Any, folders: Mapping[str, str], problems: list[str]) -> Any
 def _free_memory() -> None:
     """Give back what a stage held: models sit in cycles that only the collector breaks."""
     gc.collect()
-    if "torch" in sys.modules:
-        from gatt.train.runtime import release_device_memory
-
-        release_device_memory()
+    if torch := sys.modules.get("torch"):
+        torch.cuda.empty_cache()

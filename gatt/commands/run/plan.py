@@ -46,6 +46,16 @@ class StagePlan:
     target_tokens: float = 0
     """Of all replies in these, at most."""
 
+    @property
+    def tokens(self) -> str:
+        """The numbers of tokens that are known, in words."""
+        parts = (
+            (self.read_tokens, "read"),
+            (self.sampled_tokens, "sampled at most"),
+            (self.trained_tokens, "trained"),
+        )
+        return ", ".join(f"{num:,.0f} {what}" for num, what in parts if num)
+
 
 def add_plan_argument(parser: argparse.ArgumentParser) -> None:
     """Add `--plan`."""
@@ -73,49 +83,46 @@ def show_plan(stages: Sequence[tuple[str, Any, str]]) -> int:
     """
     plans: dict[str, StagePlan] = {}
     tried: dict[str, tuple[Trial | None, float | None, str]] = {}
-    all_seconds = all_hours = 0.0
-    is_known = True
+    costs: list[list[Any]] = []
     for number, (name, config, module) in enumerate(stages, start=1):
         plan = plans[name] = importlib.import_module(module).planned(config, plans)
         print_line(f"[{number}/{len(stages)}] {name} -> {config.output_dir}")
         print_line(f"      {plan.summary}; done: {plan.done}")
-        parts = (
-            (plan.read_tokens, "read"),
-            (plan.sampled_tokens, "sampled at most"),
-            (plan.trained_tokens, "trained"),
-        )
-        tokens = ", ".join(f"{num:,.0f} {what}" for num, what in parts if num)
-        print_line(f"      tokens: {tokens or 'not known'}")
-        if plan.model is None or not tokens:
-            why = (
-                "those of the servers"
-                if plan.model is None
-                else "not known before the stages and adapters that it needs are there"
-            )
-            print_line(f"      time and memory: {why}")
-            is_known = False
-            continue
-        if plan.model not in tried:
-            tried[plan.model] = _tried(plan.model)
-        trial, weights, _ = tried[plan.model]
-        hours = hours_of(plan, weights or 0)
-        seconds = seconds_of(plan, trial) if trial else 0.0
-        all_hours, all_seconds = all_hours + hours, all_seconds + seconds
-        here = f"about {duration(seconds)}" if trial else "not known"
-        print_line(
-            f"      time on this machine: {here}{f'; or {hours:.2g} GPU hours' if weights else ''}"
-        )
-        is_known = is_known and bool(trial and weights)
+        print_line(f"      tokens: {plan.tokens or 'not known'}")
+        *cost, told = _cost(plan, tried)
+        costs.append(cost)
+        print_line(f"      {told}")
     for model, (_, _, told) in tried.items():
         print_line(f"{model}: {told}")
-    if not (is_known or all_seconds or all_hours):
+    seconds, hours = ([one for one in some if one is not None] for some in zip(*costs, strict=True))
+    if not seconds and not hours:
         print_line("all: not known; nothing was written")
         return 0
+    is_known = len(seconds) == len(hours) == len(stages)
     print_line(
-        f"all: about {duration(all_seconds)} on this machine, or {all_hours:.2g} hours of an H100 by "
+        f"all: about {duration(sum(seconds))} on this machine, or {sum(hours):.2g} hours of an H100 by "
         f"docs/scaling.md{'' if is_known else ', without what is not known'}; nothing was written"
     )
     return 0
+
+
+def _cost(
+    plan: StagePlan, tried: dict[str, tuple[Trial | None, float | None, str]]
+) -> tuple[float | None, float | None, str]:
+    """Return seconds on this machine and GPU hours, None where not known, and a line on them."""
+    if plan.model is None:
+        return None, None, "time and memory: those of the servers"
+    if not plan.tokens:
+        what = "the stages and adapters that it needs are there"
+        return None, None, f"time and memory: not known before {what}"
+    if plan.model not in tried:
+        tried[plan.model] = _tried(plan.model)
+    trial, weights, _ = tried[plan.model]
+    seconds = seconds_of(plan, trial) if trial else None
+    hours = hours_of(plan, weights) if weights else None
+    here = "not known" if seconds is None else f"about {duration(seconds)}"
+    gpu = "" if hours is None else f"; or {hours:.2g} GPU hours"
+    return seconds, hours, f"time on this machine: {here}{gpu}"
 
 
 def _tried(model: str) -> tuple[Trial | None, float | None, str]:

@@ -11,7 +11,6 @@ from typing import Final
 
 from gatt.commands.run.plan import StagePlan
 from gatt.models.load import load_tokenizer
-from gatt.models.template_variables import set_template_variables
 from gatt.runs.input_file import count_lines, read_json
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
@@ -51,8 +50,7 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
 def _of_samples(config: TrainConfig) -> tuple[float, float, str]:
     """Return numbers of rows and tokens, and a line on them."""
     samples = list(islice(read_all_samples(config.samples), _MOST_COUNTED))
-    tokenizer = load_tokenizer(config.model)
-    set_template_variables(tokenizer, config.chat_template_kwargs)
+    tokenizer = load_tokenizer(config.model, config.chat_template_kwargs)
     logging.disable(logging.WARNING)
     try:
         _, report = build_rows(samples, tokenizer, config, why_not_packable=lambda: None)

@@ -51,25 +51,23 @@ def run(args: argparse.Namespace) -> int:
         GattError: no such sample, settings that do not fit, or a template that cannot be used.
     """
     from gatt.comb.model_support import why_not_packable
-    from gatt.commands.show.view import as_lines, view_sample
+    from gatt.commands.show.view import lines_of
     from gatt.data.sample import read_samples
     from gatt.models.load import load_config, load_tokenizer
-    from gatt.models.template_variables import set_template_variables
 
     # What else a run must be told makes no difference here, so the file may lack it.
     args.overrides += [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
     config = config_from_args(TrainConfig, args)
     sample = _pick(read_samples(args.samples), args)
-    tokenizer = load_tokenizer(config.model)
-    set_template_variables(tokenizer, config.chat_template_kwargs)
+    tokenizer = load_tokenizer(config.model, config.chat_template_kwargs)
 
     def why() -> str | None:
         # By the configuration of the model: its weights stay unloaded.
         found = load_config(config.model)
         return why_not_packable(found, config.attn_implementation, config.max_length)
 
-    shown = view_sample(tokenizer, sample, config, why_not_packable=why)
-    sys.stdout.write("".join(f"{line}\n" for line in as_lines(shown)))
+    lines = lines_of(tokenizer, sample, config, why_not_packable=why)
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
 
 

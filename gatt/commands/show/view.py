@@ -9,54 +9,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
+from gatt.comb.collator import Layout
 from gatt.comb.comb import IGNORE, Comb, expand
 from gatt.data.sample import GattSample
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltSample, draw_sample, encode_sample
+from gatt.train.data.labels import BuiltSample, DrawnSample, draw_sample, encode_sample
 from gatt.train.data.rows import choose_layout, rows_of
 
 
-@dataclass(frozen=True)
-class Part:
-    """A trunk, a branch, or a plain row."""
-
-    title: str
-    pieces: tuple[tuple[str, bool], ...]
-    """Texts of neighbouring tokens, and whether they carry loss."""
-
-
-@dataclass(frozen=True)
-class ShownSample:
-    """What training makes of one sample."""
-
-    sample: GattSample
-    settings: str
-    """One line on how it is trained on, with what was drawn for it."""
-    left_out: tuple[str, ...]
-    """Why the sample, or each of these targets, is not trained on."""
-    parts: tuple[Part, ...] = ()
-    """Of all its rows, in order; none where training leaves the sample out."""
-    trained: frozenset[int] = frozenset()
-    """Turns whose target carries loss."""
-    counts: str = "no row: training leaves this sample out"
-    """One line on the tokens."""
-
-
-def view_sample(
+def lines_of(
     tokenizer: Tokenizer,
     sample: GattSample,
     config: TrainConfig,
     *,
     why_not_packable: Callable[[], str | None] = lambda: None,
-) -> ShownSample:
-    """Return the rows that a training run would make of a sample, as pieces.
+) -> Iterator[str]:
+    """Yield a sample as text: settings, the rows that a run makes of it, counts, what became of each turn.
 
     Fallbacks (no system role, no shared trunk) are those of training and are
     logged as there.
@@ -74,62 +48,78 @@ def view_sample(
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
-    drawn = f" (drawn from seed {config.seed} and the id)"
-    history = "sampled" if one.has_sampled_history else "reference"
-    settings = (
-        f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
-        f"history {history}{drawn if config.history == 'mixed' else ''}, "
-        f"supervise {one.supervise}, layout {layout}"
-    )
-    if one.by_kl:
-        settings += ", loss the KL divergence from the model without the adapter"
+    rows: list[tuple[Comb, tuple[int, ...]]] = []
     try:
         built = encode_sample(one, tokenizer, config, facts)
         rows, problems = rows_of(one, built, config, layout)
+        left_out = [*built.dropped_targets, *problems]
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
-        return ShownSample(sample, settings, (str(error),))
-    left_out = (*built.dropped_targets, *problems)
-    if not rows:
-        return ShownSample(sample, settings, left_out)
-    parts = [
-        part
-        for number, (comb, turns) in enumerate(rows, start=1)
-        for part in _parts_of_row(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
-    ]
-    trained = () if one.supervise == "context_only" else built.targets
-    counts = (
-        f"{_counts([comb for comb, _ in rows])}; exchanges dropped: {built.num_exchanges_dropped}"
+        left_out = [str(error)]
+    yield from _head(sample)
+    yield f"training {_settings(one, config, layout)}"
+    yield "legend: ⏎ newline · «carries loss»"
+    for number, (comb, turns) in enumerate(rows, start=1):
+        yield from _row(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
+    if rows:
+        dropped = f"exchanges dropped: {built.num_exchanges_dropped}"
+        yield f"\n{_counts([comb for comb, _ in rows])}; {dropped}"
+    else:
+        yield "\nno row: training leaves this sample out"
+    trained = built.targets if rows and one.supervise != "context_only" else ()
+    for reason in left_out:
+        yield f"left out: {reason}"
+    for target in sample.targets:
+        what = target.kind or "given" if target.reply is not None else f"none: {target.reason}"
+        loss = "has loss" if target.turn in trained else "no loss"
+        verdicts = "".join(f"; {_verdict(verdict)}" for verdict in target.verdicts)
+        yield f"turn {target.turn}: {what}, {loss}, attempts: {target.attempts}{verdicts}"
+
+
+def _head(sample: GattSample) -> Iterator[str]:
+    instruction = sample.instruction.text if sample.instruction else "none (plain dialogue)"
+    yield f"sample {sample.id}  dialogue {sample.dialogue.id}"
+    yield f"instruction ({sample.family}) {instruction}"
+    for switch in sample.switches or ():
+        yield f"from turn {switch.turn} ({switch.kind}, by the {switch.place}) {switch.text}"
+
+
+def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
+    """Return how a sample is trained on, with what was drawn for it."""
+    drawn = f" (drawn from seed {config.seed} and the id)"
+    history = "sampled" if one.has_sampled_history else "reference"
+    kl = ", loss the KL divergence from the model without the adapter" if one.by_kl else ""
+    return (
+        f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
+        f"history {history}{drawn if config.history == 'mixed' else ''}, "
+        f"supervise {one.supervise}, layout {layout}{kl}"
     )
-    return ShownSample(sample, settings, left_out, tuple(parts), frozenset(trained), counts)
 
 
-def _parts_of_row(
+def _row(
     tokenizer: Tokenizer, title: str, comb: Comb, turns: tuple[int, ...], built: BuiltSample
-) -> list[Part]:
-    """Return trunk and branches of a row of `rows_of`."""
+) -> Iterator[str]:
+    """Yield title and text of trunk and branches of a row of `rows_of`."""
     title += f"{'trunk of ' if comb.branches else ''}{len(comb.trunk)} tokens"
     title += f", from turns {ranges(turns)}" if turns else ""
-    parts = [Part(title, _pieces(tokenizer, comb.trunk, comb.trunk_labels))]
+    yield f"\n{title}\n{_marked(tokenizer, comb.trunk, comb.trunk_labels)}"
     if comb.branches:
         (source,) = (part for part in built.parts if part.turns == turns)
         turn_of = {b.fork: t for b, t in zip(source.comb.branches, source.targets, strict=True)}
     for branch in comb.branches:
         title = f"branch of turn {turn_of[branch.fork]}, {len(branch.input_ids)} tokens after trunk token "
-        pieces = _pieces(tokenizer, branch.input_ids, branch.labels)
-        parts.append(Part(f"{title}{branch.fork}", pieces))
-    return parts
+        yield f"\n{title}{branch.fork}\n{_marked(tokenizer, branch.input_ids, branch.labels)}"
 
 
-def _pieces(
-    tokenizer: Tokenizer, ids: tuple[int, ...], labels: tuple[int, ...]
-) -> tuple[tuple[str, bool], ...]:
+def _marked(tokenizer: Tokenizer, ids: Sequence[int], labels: Sequence[int]) -> str:
+    """Return the text of tokens, with marks around those that carry loss."""
+    text = ""
     # Whole groups are decoded, since a character may be spread over several tokens.
     groups = groupby(zip(ids, labels, strict=True), key=lambda pair: pair[1] != IGNORE)
-    return tuple(
-        (tokenizer.decode([i for i, _ in group], clean_up_tokenization_spaces=False), has_loss)
-        for has_loss, group in groups
-    )
+    for has_loss, group in groups:
+        piece = tokenizer.decode([i for i, _ in group], clean_up_tokenization_spaces=False)
+        text += f"«{piece}»" if has_loss else piece
+    return text.replace("\n", "⏎\n")
 
 
 def _counts(combs: Sequence[Comb]) -> str:
@@ -149,29 +139,6 @@ def ranges(turns: Sequence[int]) -> str:
     starts, ends = [turns[0], *(b for _, b in gaps)], [*(a for a, _ in gaps), turns[-1]]
     found = zip(starts, ends, strict=True)
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
-
-
-def as_lines(shown: ShownSample) -> Iterator[str]:
-    """Yield a sample as text: settings, rows, counts, and what became of each turn."""
-    sample = shown.sample
-    instruction = sample.instruction.text if sample.instruction else "none (plain dialogue)"
-    yield f"sample {sample.id}  dialogue {sample.dialogue.id}"
-    yield f"instruction ({sample.family}) {instruction}"
-    for switch in sample.switches or ():
-        yield f"from turn {switch.turn} ({switch.kind}, by the {switch.place}) {switch.text}"
-    yield f"training {shown.settings}"
-    yield "legend: ⏎ newline · «carries loss»"
-    for part in shown.parts:
-        marked = (f"«{text}»" if has_loss else text for text, has_loss in part.pieces)
-        yield f"\n{part.title}\n{''.join(marked).replace(chr(10), '⏎' + chr(10))}"
-    yield f"\n{shown.counts}"
-    for reason in shown.left_out:
-        yield f"left out: {reason}"
-    for target in sample.targets:
-        what = target.kind or "given" if target.reply is not None else f"none: {target.reason}"
-        loss = "has loss" if target.turn in shown.trained else "no loss"
-        verdicts = "".join(f"; {_verdict(verdict)}" for verdict in target.verdicts)
-        yield f"turn {target.turn}: {what}, {loss}, attempts: {target.attempts}{verdicts}"
 
 
 def _verdict(verdict: Mapping[str, Any]) -> str:

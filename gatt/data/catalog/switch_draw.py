@@ -39,9 +39,14 @@ class SwitchConfig:
     With a chat template that takes no later system message all stand there."""
 
     def __post_init__(self) -> None:
-        self._check_chances()
-        if not 0 <= self.system <= 1:
-            raise ConfigError(f"system is {self.system}: expected a share from 0 to 1")
+        for name in (*SWITCH_KINDS, "system"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}: expected a share from 0 to 1")
+        # 0.7 + 0.2 + 0.1 is a little more than 1 in floating point.
+        if not 0 < self.total <= 1 + 1e-9:
+            raise ConfigError(
+                f"replace, add and cancel sum to {self.total:g}: expected more than 0 and at most 1"
+            )
         if self.min_turn < 2:
             raise ConfigError(
                 f"min_turn is {self.min_turn}: expected 2 or more, turn 1 holds the first instruction"
@@ -49,16 +54,6 @@ class SwitchConfig:
         if self.max_turn is not None and self.max_turn < self.min_turn:
             raise ConfigError(
                 f"max_turn is {self.max_turn}: expected min_turn ({self.min_turn}) or more, or null"
-            )
-
-    def _check_chances(self) -> None:
-        for name in SWITCH_KINDS:
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}: expected a share from 0 to 1")
-        # 0.7 + 0.2 + 0.1 is a little more than 1 in floating point.
-        if not 0 < self.total <= 1 + 1e-9:
-            raise ConfigError(
-                f"replace, add and cancel sum to {self.total:g}: expected more than 0 and at most 1"
             )
 
     @property

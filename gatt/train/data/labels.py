@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from gatt.comb.comb import IGNORE, Branch, Comb
 from gatt.data.dialogue import Dialogue
@@ -30,7 +30,6 @@ from gatt.models.template_facts import TemplateFacts
 from gatt.train.config import TrainConfig
 
 Supervise = Literal["last_turn", "all_turns", "context_only"]
-SUPERVISE: tuple[str, ...] = get_args(Supervise)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +20,7 @@ from gatt import __version__
 from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
-from gatt.data.training_marks import Marks, TrainedOn, read_marks, write_marks
+from gatt.data.training_marks import TrainedOn, read_marks, write_marks
 from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
@@ -56,8 +55,6 @@ FOLDER: Final = "rows"
 COMBS: Final = "combs.arrow"
 REPORT: Final = "rows.json"
 """Written last: where it stands, the rows are whole."""
-MANY_SAMPLES: Final = 2000
-"""So many take long enough to show how far it is."""
 
 
 def choose_layout(
@@ -108,12 +105,10 @@ def write_combs(
     sink: BinaryIO,
     *,
     why_not_packable: Callable[[], str | None],
-    dropped: Dropped | None = None,
 ) -> RowReport:
     """Write the combs of samples, or their written-out rows, in order; return what became of the samples.
 
-    Samples are read, tokenised and written one after the other: none is kept. Lines that could not be
-    read stand in `dropped` already, or get there while the samples are read.
+    Samples are read, tokenised and written one after the other: none is kept.
 
     Raises:
         TemplateError, ConfigError, TrainingError: see `learnable_facts`, `choose_layout` and
@@ -122,7 +117,7 @@ def write_combs(
     facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     placement = usable_placement(config.placement, facts)
-    dropped = Dropped() if dropped is None else dropped
+    dropped = Dropped()
     report = RowReport(layout, dropped=dropped.counts)
 
     def combs() -> Iterator[Comb]:
@@ -133,7 +128,6 @@ def write_combs(
     # Whatever the hour, all of them print one day.
     with rendered_on(printed_day()):
         store_combs(combs(), sink)
-    report.num_samples += dropped.num_lines
     refuse_too_few(report, config)
     dropped.say()
     warn_of_changes(report, config)
@@ -339,27 +333,27 @@ def _make(
     why_not_packable: str | None,
 ) -> RowReport:
     (kept / REPORT).unlink(missing_ok=True)
-    dropped, marks = Dropped(), Marks()
+    trained_on = TrainedOn.of(())
     num_lines = sum(count_lines(path) for path in config.samples)
-    is_long = num_lines >= MANY_SAMPLES
-    shown = progress_bar("tokenise", num_lines, unit="samples") if is_long else nullcontext()
 
-    def samples(bar: Bar | None) -> Iterator[GattSample]:
-        for sample in read_all_samples(config.samples, dropped.add_line):
-            marks.add(sample.dialogue)
+    def samples(bar: Bar) -> Iterator[GattSample]:
+        for sample in read_all_samples(config.samples):
+            trained_on.add(sample.dialogue)
             yield sample
-            if bar:
-                bar.advance(1)
+            bar.advance(1)
 
     try:
-        with atomic_stream(kept / COMBS) as sink, shown as bar:
+        with (
+            atomic_stream(kept / COMBS) as sink,
+            progress_bar("tokenise", num_lines, unit="samples") as bar,
+        ):
             report = write_combs(
-                samples(bar), tokenizer, config, sink, dropped=dropped,
-                why_not_packable=lambda: why_not_packable,
-            )  # fmt: skip
+                samples(bar), tokenizer, config, sink, why_not_packable=lambda: why_not_packable
+            )
     except BaseException:
         shutil.rmtree(kept, ignore_errors=True)
         raise
-    write_marks(kept, marks.trained_on(report.entries))
+    trained_on.entries = set(report.entries)
+    write_marks(kept, trained_on)
     atomic_write_json(kept / REPORT, {"fingerprint": mark, "report": report.as_dict()})
     return report

@@ -8,14 +8,14 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatt.comb.comb import Comb
 from gatt.data.sample import GattSample, read_samples
-from gatt.errors import ContentError, DataError, TrainingError
+from gatt.errors import DataError, TrainingError
 from gatt.train.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LeaveOut = Callable[[Path, int, ContentError], None]
-"""Is given a line whose sample cannot be used; see `gatt.data.sample.read_samples`."""
 
-
-def read_all_samples(
-    paths: Sequence[Path], leave_out: LeaveOut | None = None
-) -> Iterator[GattSample]:
-    """Yield the samples of all files; those with a text that cannot be used are left out.
+def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
+    """Yield the samples of all files.
 
     Every run of `gatt synth` counts its samples from 0: an id that an earlier
     file has too gets the number of its file, counted from 1 ("s000000.2"), or
@@ -43,7 +38,7 @@ def read_all_samples(
     by_content: dict[bytes, str] = {}
     for file_number, path in enumerate(paths, start=1):
         of_file: dict[str, str] = {}
-        for number, sample in enumerate(read_samples(path, leave_out), start=1):
+        for number, sample in enumerate(read_samples(path), start=1):
             place = f"{path} sample {number}"
             if sample.id in of_file:
                 raise DataError(
@@ -69,21 +64,12 @@ class Dropped:
 
     def __init__(self, counts: Mapping[str, int] | None = None) -> None:
         self.counts: Counter[str] = Counter(counts)
-        self.num_lines = 0
-        """Lines of files that gave no sample."""
         self._first: dict[str, str] = {}
 
     def add(self, message: str, reason: str) -> None:
         """Count what is wrong with a sample or one of its targets, by `reason_of`."""
         self.counts[reason] += 1
         self._first.setdefault(reason, message)
-
-    def add_line(self, path: Path, number: int, error: ContentError) -> None:
-        """Count a line of a file whose sample cannot be used."""
-        self.num_lines += 1
-        # The place in the line stands first.
-        reason = re.sub(r"^(message|turn) \d+: ", "", str(error))
-        self.add(f"{path} line {number}: {error}", _bare(reason))
 
     def say(self) -> None:
         """Warn once for each reason, the most frequent first."""
@@ -106,11 +92,7 @@ def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
     # Behind the id, which may hold a colon, a turn may stand.
     what = message[len(place) :].partition(": ")[2] if place else message
     told = message if place else f"{places[0]}: {message}"
-    return told, _bare(what)
-
-
-def _bare(what: str) -> str:
-    return re.sub(r"\d+", "N", what.partition(": ")[0])
+    return told, re.sub(r"\d+", "N", what.partition(": ")[0])
 
 
 @dataclass

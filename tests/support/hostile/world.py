@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from gatt.cli import main
-from gatt.data.training_marks import write_marks
+from gatt.data.training_marks import TrainedOn, write_marks
 from tests.support.models.tiny import sample, write_samples
 from tests.support.models.trained import save_trained
 from tests.support.runs.stages import dialogue, write_dialogues
@@ -48,7 +48,7 @@ def make_world(root: Path) -> dict[str, Path]:
     """Make it below a folder and return where things are, by name."""
     base, adapter = save_trained(root)
     # Else evaluations refuse the dialogues.
-    write_marks(adapter, [dialogue(99)])
+    write_marks(adapter, TrainedOn.of([dialogue(99)]))
     world = {
         "base": base,
         "adapter": adapter,

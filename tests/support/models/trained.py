@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from peft import LoraConfig, get_peft_model
 
-from gatt.data.training_marks import write_marks
+from gatt.data.training_marks import TrainedOn, write_marks
 from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
 from tests.support.runs.stages import dialogue
 
@@ -32,7 +32,7 @@ def save_adapter(folder: Path, base: str, target: str = "q_proj", **changes: Any
     path = folder / "adapter_config.json"
     values = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**values, "base_model_name_or_path": base}), encoding="utf-8")
-    write_marks(folder, [dialogue(1)])
+    write_marks(folder, TrainedOn.of([dialogue(1)]))
     (folder / "README.md").write_text(CARD, encoding="utf-8")
     return folder
 

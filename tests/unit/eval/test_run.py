@@ -141,13 +141,13 @@ def notes(config: EvalConfig, *words: str) -> list[str]:
 
 
 def test_dialogues_that_an_adapter_was_trained_on_are_refused(config) -> None:
-    write_marks(config.adapters["gatt"], [dialogue(n, 9) for n in range(5)])
+    write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(n, 9) for n in range(5)]))
     with pytest.raises(DataError, match=r"arm 'gatt': 3 of 3 dialogues .* part: eval"):
         run(config)
     with pytest.raises(ModelError, match=r"no adapter_model.safetensors: expected a folder saved"):
         run(replace(config, adapters={"gatt": config.output_dir.parent}))
     assert not config.output_dir.exists()
-    write_marks(config.adapters["gatt"], [dialogue(77)])
+    write_marks(config.adapters["gatt"], TrainedOn.of([dialogue(77)]))
     assert not notes(config, "training dialogues")
     (config.adapters["gatt"] / "trained_on.json").unlink()
     other = replace(config, output_dir=config.output_dir.with_name("unknown"))

@@ -15,7 +15,7 @@ from eval.studies.perplexity import (
     perplexity,
 )
 from gatt.data.dialogue import Dialogue
-from gatt.data.training_marks import write_marks
+from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import ConfigError, DataError, StoreError
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
@@ -127,6 +127,6 @@ def test_dialogues_that_an_adapter_was_trained_on_are_refused(tmp_path) -> None:
     adapter = tmp_path / "adapter"
     settings = config(tmp_path, adapters={"gatt": adapter})
     adapter.mkdir()
-    write_marks(adapter, settings.source.load(None)[0])
+    write_marks(adapter, TrainedOn.of(settings.source.load(None)[0]))
     with pytest.raises(DataError, match="4 of 4 dialogues of the evaluation are among"):
         measure_perplexity(settings, LossEngine())

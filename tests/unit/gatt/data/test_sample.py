@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 
 from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import DataError
-from gatt.train.data.samples import Dropped
 from tests.support.models.golden_templates import sample
 from tests.support.models.tiny import write_samples
 
@@ -44,6 +42,12 @@ def broken(**changes) -> str:
     return json.dumps({**sample(1, "X").as_dict(), **changes})
 
 
+def with_message(text: str) -> str:
+    raw = sample(2, "X").as_dict()
+    raw["dialogue"]["messages"][1]["content"] = text
+    return json.dumps(raw)
+
+
 def with_turn(**changes) -> str:
     raw = sample(1, "X").as_dict()
     raw["turns"][0].update(changes)
@@ -65,6 +69,18 @@ def with_turn(**changes) -> str:
         (with_turn(attempts=[1]), "line 2: .*'0.attempts' is"),
         (with_turn(verdicts=["pass"]), "line 2: .*'0.verdicts.0' is"),
         (with_turn(kind="made"), "line 2: .*'0.kind' is 'made'"),
+        (with_message(" \n"), "line 2: message 2: empty content in a 'assistant' message"),
+        (with_message("so \ud83d"), "line 2: half a character"),
+        (
+            with_turn(reply="", reason=""),
+            "line 2: turn 1: expected a target reply or a reason for none, found ne",
+        ),
+        (
+            with_turn(reason="cut"),
+            "line 2: turn 1: expected a target reply or a reason for none, found both",
+        ),
+        (with_turn(reply="Bon\udc00jour"), "line 2: half a character"),
+        (broken(id="\ud800"), "line 2: half a character"),
     ],
 )
 def test_broken_line(tmp_path, line, message) -> None:
@@ -76,40 +92,8 @@ def test_broken_line(tmp_path, line, message) -> None:
             list(read_samples(path))
 
 
-def with_message(text: str) -> str:
-    raw = sample(2, "X").as_dict()
-    raw["dialogue"]["messages"][1]["content"] = text
-    return json.dumps(raw)
-
-
-UNUSABLE = [
-    (with_message(" \n"), "message 2: empty content in a 'assistant' message"),
-    (with_message("so \ud83d"), "half a character"),
-    (
-        with_turn(reply="", reason=""),
-        "turn 1: expected a target reply or a reason for none, found ne",
-    ),
-    (with_turn(reason="cut"), "turn 1: expected a target reply or a reason for none, found both"),
-    (with_turn(reply="Bon\udc00jour"), "half a character"),
-    (broken(id="\ud800"), "half a character"),
-]
-
-
-@pytest.mark.parametrize(("line", "what"), UNUSABLE)
-def test_a_text_that_cannot_be_used_costs_its_own_line_alone(tmp_path, caplog, line, what) -> None:
-    path, one = tmp_path / "samples.jsonl", sample(1, None)
-    good = json.dumps(one.as_dict())
-    path.write_text(f"{good}\n{line}\n{good}\n")
-    assert list(read_samples(path)) == [one, one]
-    assert f"{path} line 2: left out: {what}" in caplog.text
-    dropped = Dropped()
-    assert list(read_samples(path, dropped.add_line)) == [one, one]
-    ((reason, number),) = dropped.counts.items()
-    assert (number, dropped.num_lines) == (1, 1)
-    assert not re.search(r"\d|message \w", reason)
-    path.write_text(line)
-    with pytest.raises(DataError, match=r"no line with a usable sample \(line 1: "):
-        list(read_samples(path))
-    path.write_text("")
+def test_a_file_without_a_sample_is_refused(tmp_path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.touch()
     with pytest.raises(DataError, match=r"samples.jsonl: no sample in it: run `gatt synth` first"):
         list(read_samples(path))

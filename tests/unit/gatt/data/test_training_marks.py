@@ -18,7 +18,7 @@ def test_a_dialogue_is_known_by_its_first_user_messages_whatever_its_id_and_leng
 
 
 def test_what_is_written_is_read_and_entries_are_known_of_all_or_none(tmp_path: Path) -> None:
-    write_marks(tmp_path, [dialogue(1), dialogue(2), dialogue(1)])
+    write_marks(tmp_path, TrainedOn.of([dialogue(1), dialogue(2), dialogue(1)]))
     assert read_marks(tmp_path) == TrainedOn.of([dialogue(1), dialogue(2)])
     found = TrainedOn.of([dialogue(1)], ["hobby.tennis", "hobby.golf"])
     write_marks(tmp_path, found)

@@ -77,7 +77,7 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(
     path.write_bytes(content)
     with pytest.raises(StoreError, match=rf"samples\.jsonl line 2: {found}.*one JSON object"):
         open_store(path).__enter__()
-    with pytest.raises(StoreError, match=r"line 2"):
+    with pytest.raises(DataError, match=r"line 2"):
         list(read_records(path))
     assert path.read_bytes() == content
     path.write_bytes(b'{"id": "a"}\n')
@@ -198,5 +198,5 @@ def test_a_store_that_is_not_open_or_open_already_or_no_store(path: Path) -> Non
     path.mkdir()
     with pytest.raises(StoreError, match=r"samples\.jsonl: cannot write"):
         open_store(path).__enter__()
-    with pytest.raises(StoreError, match=r"none\.jsonl: cannot read"):
+    with pytest.raises(DataError, match=r"none\.jsonl: cannot read"):
         list(read_records(path / "none.jsonl"))

@@ -28,12 +28,6 @@ def weights(adapter: Path, part: str = "lora_B") -> dict[str, torch.Tensor]:
     return {n: w for n, w in load_file(adapter / WEIGHTS).items() if part in n}
 
 
-def test_a_run_of_one_step_trains(make: Any) -> None:
-    """A share of warm-up is rounded up, and its first step has a learning rate of zero."""
-    found = train(make(max_steps=1))
-    assert all(w.abs().max() > 0 for w in weights(found.adapter).values())
-
-
 def test_a_padding_token_behind_the_embeddings_is_never_read(make: Any, tmp_path: Path) -> None:
     """Rows that fill the last step are made of tokens that the model has, and so is padding."""
     folder = save_tiny_model(tmp_path / "padded")
@@ -87,7 +81,7 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     days = [date(2026, 1, 30)]
-    monkeypatch.setattr("gatt.train.run._today", lambda: days[-1])
+    monkeypatch.setattr("gatt.train.run.printed_day", lambda: days[-1])
     model = str(save_tiny_model(tmp_path / "dated", DATED))
     samples = (write_samples(tmp_path / "s.jsonl", [sample(n, 2) for n in range(6)]),)
     more = {"model": model, "samples": samples, "max_steps": 4, "save_steps": 1}

@@ -16,7 +16,7 @@ from eval.run import evaluate
 from eval.studies.attention.run import attend
 from eval.studies.attention.task import AttendConfig
 from gatt.cli import main
-from gatt.data.training_marks import write_marks
+from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import DataError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.config import EngineConfig
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.5)
     model.save_pretrained(root / "adapter")
-    write_marks(root / "adapter", [])
+    write_marks(root / "adapter", TrainedOn.of([]))
     write_catalog(root / "catalog")
     return root
 

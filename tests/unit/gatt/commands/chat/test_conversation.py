@@ -23,6 +23,7 @@ from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.models.template_variables import write_variables
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import tiny_tokenizer
+from tests.support.texts.small_catalog import write_catalog
 
 TENNIS = replace(
     from_text("You enjoy tennis."),
@@ -161,8 +162,8 @@ def test_free_text_shows_a_dash_and_long_replies_wrap() -> None:
     assert "(free text: replies are not judged)" in out
     assert "– | word" in out
     assert all(len(line) <= 100 for line in out.splitlines())
-    cut = Chat(engine=Recorder("Part of it", finish="content_filter"), params=SamplingParams())
-    assert "  |   (cut by the server's filter)" in terminal(cut, "Hello")
+    cut = Chat(engine=Recorder("Part of it", finish="context_limit"), params=SamplingParams())
+    assert "  |   (cut by the end of the context)" in terminal(cut, "Hello")
 
 
 def test_commands_change_what_holds() -> None:
@@ -214,20 +215,6 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Recorder], list[obj
     return make
 
 
-ROWERS = """
-family: rower
-about: Speak of rowing.
-entries:
-  - id: rower.ann
-    value: Ann
-    verbose: ["Speak of rowing."]
-    terse: "Rower: Ann."
-    verifiers: [{kind: terms, any_of: [row, oar]}]
-    good: ["I like to row.", "My oar broke."]
-    bad: ["I like tea.", "I like bread."]
-"""
-
-
 def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp_path) -> None:
     write_variables(tmp_path, {"enable_thinking": False, "mode": "short"})
     asked = piped("", Recorder())
@@ -253,9 +240,9 @@ def test_command_reads_piped_lines(piped, capsys) -> None:
 def test_command_takes_the_adapters_own_model_and_a_users_catalogue(
     piped, capsys, tmp_path
 ) -> None:
-    asked = piped("Hello\n", Recorder("Ahoy, I will row."))
-    (tmp_path / "rowers.yaml").write_text(ROWERS, encoding="utf-8")
-    words = ["chat", "--entry=rower.ann", f"--catalog={tmp_path}", f"--adapter={tmp_path}"]
+    asked = piped("Hello\n", Recorder("Ahoy, yodelling it is."))
+    write_catalog(tmp_path, "yodelling")
+    words = ["chat", "--entry=hobby.yodelling", f"--catalog={tmp_path}", f"--adapter={tmp_path}"]
     assert main(words) == 2
     assert "no adapter_config.json" in capsys.readouterr().err
     settings = tmp_path / "adapter_config.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.commands.init.rules import find_rule, flat
+from gatt.commands.init.rules import find_rule
 from gatt.verifiers import check_all, overall
 
 
@@ -31,7 +31,7 @@ from gatt.verifiers import check_all, overall
 def test_a_sentence_gets_verifiers_whose_examples_they_judge_rightly(sentence, expected) -> None:
     rule = find_rule(sentence)
     assert rule is not None
-    found = {spec.kind: flat(spec) for spec in rule.verifiers}
+    found = {spec.kind: {"kind": spec.kind, **spec.params} for spec in rule.verifiers}
     assert {kind: found[kind][key] for kind, key, _ in expected} == {
         kind: value for kind, _, value in expected
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gatt.cli import main
-from gatt.commands.show.view import view_sample
+from gatt.commands.show.view import lines_of
 from gatt.data.sample import TurnTarget
 from gatt.train.config import TrainConfig
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
@@ -31,6 +31,10 @@ def show(folder, capsys, *words: str) -> tuple[int, str, str]:
     status = main(["show", str(folder / "samples.jsonl"), *model, *words])
     out, err = capsys.readouterr()
     return status, out, err
+
+
+def printed(config: TrainConfig) -> str:
+    return "".join(f"{line}\n" for line in lines_of(tiny_tokenizer(), sample(1), config))
 
 
 def test_the_template_has_the_variables_of_the_run(tmp_path, capsys) -> None:
@@ -61,15 +65,13 @@ def test_a_training_configuration_and_flags_upon_it(folder, capsys, tmp_path) ->
     path = tmp_path / "train.yaml"
     path.write_text(json.dumps({"model": str(folder), **values}))
     config = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"), **values)
-    shown = view_sample(tiny_tokenizer(), sample(1), config)
     _, out, _ = show(folder, capsys, "--config", str(path))
-    assert shown.settings in out
-    assert shown.counts in out
+    assert out == printed(config)
     words = ["--placement=first_user", "--history=reference", "--max_tokens_per_row", "250"]
     _, out, _ = show(folder, capsys, "--config", str(path), *words)
     assert "placement first_user, history reference" in out
     changed = replace(config, placement="first_user", history="reference", max_tokens_per_row=250)
-    assert view_sample(tiny_tokenizer(), sample(1), changed).counts in out
+    assert out == printed(changed)
 
 
 def test_attention_of_the_configuration_decides_on_the_layout(folder, capsys, tmp_path) -> None:
@@ -85,8 +87,6 @@ def test_attention_of_the_configuration_decides_on_the_layout(folder, capsys, tm
         (["--row", "3"], "samples.jsonl: no row 3: expected 1 to 2"),
         (["--id", "nobody"], "samples.jsonl: no sample 'nobody' among 2"),
         (["--row", "1", "--id", "s-1"], "not allowed with argument"),
-        (["--max-length", "0"], "max_length is 0: expected at least 1"),
-        (["--config", "nowhere.yaml"], "nowhere.yaml: "),
     ],
 )
 def test_mistakes_are_one_line(folder, capsys, words, message) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from gatt.commands.show.view import ShownSample, as_lines, view_sample
+from gatt.commands.show.view import lines_of
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
 from tests.support.models.combs import combs_of
@@ -15,8 +16,8 @@ from tests.support.models.golden_templates import sample as golden_sample
 from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
 
 
-def printed(shown: ShownSample) -> str:
-    return "".join(f"{line}\n" for line in as_lines(shown))
+def printed(*given: Any) -> str:
+    return "".join(f"{line}\n" for line in lines_of(*given))
 
 
 @pytest.mark.parametrize("template", [CHATML, REWRITING])
@@ -39,33 +40,33 @@ def test_shows_what_training_trains_on(
     config = make(layout=layout, **settings)
     plain = [sample(number, 3, is_plain=True) for number in (4, 5, 6)]
     for one in (sample(1, 4), sample(2, 3, targets=["Oui.", None, "Non."]), sample(3, 2), *plain):
-        shown = view_sample(tokenizer, one, config)
+        text = printed(tokenizer, one, config).replace("⏎", "")
         # Plain ones alone are refused by KL: one row more, of an instructed one.
         more = [sample(9, 1)] if config.plain_loss == "kl" else []
         built, report = build_rows([one, *more], tokenizer, config, why_not_packable=lambda: None)
         combs = [combs_of(row)[0] for row in built]
-        assert f"layout {report.layout}" in shown.settings
-        assert shown.counts.endswith(f"exchanges dropped: {report.num_exchanges_dropped}")
-        parts = [
-            part
-            for comb in combs[: len(combs) - len(more)]
-            for part in (
-                (comb.trunk, comb.trunk_labels),
-                *((b.input_ids, b.labels) for b in comb.branches),
-            )
-        ]
-        for (ids, labels), part in zip(parts, shown.parts, strict=True):
-            assert "".join(text for text, _ in part.pieces) == tokenizer.decode(ids)
-            learned = [i for i, label in zip(ids, labels, strict=True) if label != -100]
-            assert "".join(text for text, has in part.pieces if has) == tokenizer.decode(learned)
-        wanted = {t.turn for t in one.targets if t.reply}
-        assert shown.trained == (set() if config.supervise == "context_only" else wanted)
+        assert f"layout {report.layout}" in text
+        assert f"exchanges dropped: {report.num_exchanges_dropped}\n" in text
+        # The first is the legend's own.
+        _, *marked = re.findall("«(.*?)»", text, re.DOTALL)
+        shown = re.sub("[«»]", "", text)
+        learned = ""
+        for comb in combs[: len(combs) - len(more)]:
+            branches = ((b.input_ids, b.labels) for b in comb.branches)
+            for ids, labels in ((comb.trunk, comb.trunk_labels), *branches):
+                assert f"\n{tokenizer.decode(ids)}\n" in shown
+                own = [i for i, label in zip(ids, labels, strict=True) if label != -100]
+                learned += tokenizer.decode(own)
+        assert "".join(marked) == learned
+        wanted = [t.turn for t in one.targets if t.reply]
+        trained = [int(turn) for turn in re.findall(r"(?m)^turn (\d+): .*, has loss", text)]
+        assert trained == ([] if config.supervise == "context_only" else wanted)
 
 
 def test_a_golden_sample_in_the_terminal() -> None:
-    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(2, INSTRUCTION), make())
+    text = printed(SMOLLM2.tokenizer(), golden_sample(2, INSTRUCTION), make())
     # A trunk of 32 tokens, and targets of 2 and 3; written out, 17 + 2 and 32 + 3.
-    text = printed(shown).partition("legend: ")[2]
+    text = text.partition("legend: ")[2]
     assert text.startswith(
         "⏎ newline · «carries loss»\n\n"
         "row 1 of 1: trunk of 32 tokens, from turns 1-2\n"
@@ -82,16 +83,16 @@ def test_a_golden_sample_in_the_terminal() -> None:
 
 
 def test_a_row_names_the_turns_that_the_length_policy_left() -> None:
-    shown = view_sample(SMOLLM2.tokenizer(), golden_sample(3, INSTRUCTION), make(max_length=40))
+    text = printed(SMOLLM2.tokenizer(), golden_sample(3, INSTRUCTION), make(max_length=40))
     # Prompts of 17 and 32 tokens; turn 3 without the exchange before it has 30.
-    assert [part.title for part in shown.parts] == [
+    assert re.findall("(?m)^(?:row|branch) .*", text) == [
         "row 1 of 2: trunk of 32 tokens, from turns 1-2",
         "branch of turn 1, 2 tokens after trunk token 17",
         "branch of turn 2, 3 tokens after trunk token 32",
         "row 2 of 2: trunk of 30 tokens, from turns 1, 3",
         "branch of turn 3, 3 tokens after trunk token 30",
     ]
-    assert shown.counts.endswith("exchanges dropped: 1")
+    assert "exchanges dropped: 1\n" in text
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_a_row_names_the_turns_that_the_length_policy_left() -> None:
     ],
 )
 def test_a_sample_that_training_leaves_out(one, settings, reason) -> None:
-    text = printed(view_sample(tiny_tokenizer(), one, make(**settings)))
+    text = printed(tiny_tokenizer(), one, make(**settings))
     assert "\nleft out: sample 's-1': " in text
     assert reason in text
     assert "no row: training leaves this sample out" in text

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from gatt.comb.comb import IGNORE
-from gatt.train.data.labels import SUPERVISE, BuiltComb, BuiltSample, build_combs
+from gatt.train.data.labels import BuiltComb, BuiltSample, Supervise, build_combs
 from tests.support.models.golden_templates import (
     FAMILIES,
     INSTRUCTION,
@@ -44,7 +46,7 @@ def test_every_token_and_label_is_as_the_template_says(family, opening, num_turn
     """Trunk: no loss, except on history replies in the controls. Branches: all, or none."""
     tokenizer = family.tokenizer()
     golden = family.prompt(opening, num_turns)
-    for supervise in SUPERVISE:
+    for supervise in get_args(Supervise):
         built = build(family, opening, num_turns, supervise)
         comb = only(built).comb
         assert tokenizer.convert_ids_to_tokens(list(comb.trunk)) == [t for t, _ in golden]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from gatt.comb.comb import IGNORE, Comb
 from gatt.data.dialogue import Message
 from gatt.data.sample import GattSample
-from gatt.train.data.labels import SUPERVISE, Supervise, build_combs
+from gatt.train.data.labels import Supervise, build_combs
 from tests.support.models.combs import written_out
 from tests.support.models.foreign_templates import foreign_tokenizer
 from tests.support.models.tiny import CHATML, SPECIAL, sample, tiny_tokenizer
@@ -28,7 +28,7 @@ def learned(rows: Iterable[Comb]) -> Counter[tuple[tuple[int, ...], int]]:
     )
 
 
-@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize("supervise", get_args(Supervise))
 @pytest.mark.parametrize(
     "targets",
     [
@@ -52,7 +52,7 @@ def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Super
 
 
 @pytest.mark.parametrize("max_length", [120, 180, 260])
-@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize("supervise", get_args(Supervise))
 @pytest.mark.parametrize("targets", [None, ["Oui.", None, None, None, "Oui, et " * 9, "Non."]])
 def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets) -> None:
     """A comb ends with its last prompt, whatever is learned: own replies behind it are in none."""
@@ -109,7 +109,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("supervise", SUPERVISE)
+@pytest.mark.parametrize("supervise", get_args(Supervise))
 @pytest.mark.parametrize(("index", "text", "kept", "num_problems"), ODD)
 def test_the_other_targets_stay(
     index: int, text: str, kept: list[int], num_problems: int, supervise: Supervise
