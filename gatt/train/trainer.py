@@ -28,8 +28,11 @@ from typing import Any, Final
 
 import torch
 from peft import get_peft_model
+from tqdm.auto import tqdm  # type: ignore[import-untyped]
 from transformers import Trainer, set_seed
 from transformers.integrations import TensorBoardCallback
+from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
+from transformers.training_args import TrainingArguments
 from trl import SFTConfig, SFTTrainer
 
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
@@ -49,6 +52,15 @@ STATE_KEY = "GattTrainer"
 ADHERENCE: Final = "eval_adherence"
 """Begins the names of what is tracked: transformers' integrations show `eval_adherence/turn_20` as
 `eval/adherence/turn_20`."""
+
+FORMS: Final = {
+    "loss": "loss {:.4f}",
+    "mean_token_accuracy": "accuracy {:.3f}",
+    "plain_kl": "plain_kl {:.3f}",
+    "learning_rate": "lr {:.2e}",
+    "tokens_per_second": "{:,.0f} tokens/s",
+}
+"""What a line says of a step."""
 
 log = logging.getLogger(__name__)
 
@@ -95,8 +107,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         ...     layout=report.layout,
         ...     peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"),
         ... )
-        >>> trainer.train().global_step  # doctest: +ELLIPSIS
-        {'train_runtime': ...}
+        >>> trainer.train().global_step
         1
         >>> trainer.num_supervised_tokens == report.num_supervised_tokens > 0
         True
@@ -171,6 +182,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, TensorBoardCallback):
                 callback.logging_dir = str(config.output_dir / LOGS)
+        self.remove_callback(PrinterCallback)
+        self.remove_callback(ProgressCallback)
+        self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
 
     def prove_attention(self, *, is_asked_for: bool) -> None:
         """Use a back end for packed rows only where it is right on this device; every process calls it.
@@ -271,6 +285,20 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         Trainer.log(self, dict(values))
         self.control.should_log = is_due
 
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """Set up the schedule; a share of warm-up leaves at least one step.
+
+        Transformers rounds the share up, and the first step of a warm-up has a learning rate of
+        zero: a run of one step would change nothing.
+        """
+        args = self.args
+        if (
+            args.warmup_steps < 1
+            and args.get_warmup_steps(num_training_steps) >= num_training_steps
+        ):
+            args.warmup_steps = num_training_steps - 1
+        return super().create_scheduler(num_training_steps, optimizer)
+
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write none: the adapter gets this project's own (`gatt.train.run_folder`)."""
 
@@ -325,3 +353,43 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
+
+
+class CompactProgress(ProgressCallback):  # type: ignore[misc]
+    """transformers' progress bar, with lines that a person can read along."""
+
+    def __init__(self, has_bar: bool = True) -> None:
+        super().__init__()
+        self.has_bar = has_bar
+
+    def on_train_begin(
+        self, _: TrainingArguments, state: TrainerState, *__: Any, **___: Any
+    ) -> None:
+        """Open the bar; that of a resumed run begins where it left off."""
+        self.current_step = state.global_step
+        if state.is_world_process_zero:
+            self.training_bar = tqdm(
+                total=state.max_steps, initial=state.global_step, disable=not self.has_bar,
+                dynamic_ncols=True,
+            )  # fmt: skip
+
+    def on_log(
+        self, _: TrainingArguments, state: TrainerState, *__: Any, logs: Any = None, **___: Any
+    ) -> None:
+        """Write one line; the summary at the end of training is left to the caller."""
+        logs = logs or {}
+        parts = [
+            form.format(logs[key]) for key, form in FORMS.items() if key in logs and "loss" in logs
+        ]
+        if f"{ADHERENCE}/seconds" in logs:
+            start = f"{ADHERENCE}/turn_"
+            rates = {k.removeprefix(start): rate for k, rate in logs.items() if k.startswith(start)}
+            shown = [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
+            parts = ["adherence", *shown, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"]
+        if not state.is_world_process_zero or not parts:
+            return
+        line = "  ".join([f"step {state.global_step}/{state.max_steps}", *parts])
+        if self.has_bar:
+            self.training_bar.write(line)
+        else:
+            log.info("%s", line)

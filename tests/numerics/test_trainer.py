@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -195,7 +196,8 @@ def test_kl_keeps_a_plain_dialogue_as_it_was(make_config: Any) -> None:
     assert divergence("kl") < 0.1 * divergence("targets")
 
 
-def test_the_divergence_is_logged(make_config: Any) -> None:
+def test_the_divergence_is_logged(make_config: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="gatt")
     config = make_config("logged", plain_loss="kl", max_steps=3, learning_rate=1e-2)
     train(config)
     state = json.loads((config.output_dir / "checkpoint-3" / "trainer_state.json").read_text())
@@ -203,6 +205,7 @@ def test_the_divergence_is_logged(make_config: Any) -> None:
     # A fresh adapter changes nothing: no divergence in the first step, some in the last.
     assert logged[0] == pytest.approx(0, abs=1e-9)
     assert logged[-1] > 1e-6
+    assert "  plain_kl 0.000  " in caplog.text
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, micro_batch: int) -> None:

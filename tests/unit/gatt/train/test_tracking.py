@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,11 +72,17 @@ def test_training_is_the_same_to_the_bit_with_and_without_it(
     assert tracked.train_loss == plain.train_loss
 
 
-def test_rates_go_to_tensorboard(
-    tmp_path: Path, model: Path, suite: Path, monkeypatch: Any
+def test_rates_go_to_the_log_and_to_tensorboard(
+    tmp_path: Path, model: Path, suite: Path, monkeypatch: Any, caplog: Any
 ) -> None:
     told(monkeypatch, 8, 3)
-    result = train(tracked_config(tmp_path, model, suite, report_to="tensorboard"))
+    with caplog.at_level(logging.INFO, logger="gatt"):
+        result = train(tracked_config(tmp_path, model, suite, report_to="tensorboard"))
+    lines = [r.getMessage() for r in caplog.records if "adherence" in r.getMessage()]
+    assert [line.partition("  (")[0] for line in lines] == [
+        "step 2/4  adherence  turn 1: 100%  turn 3: 80%",
+        "step 4/4  adherence  turn 1: 100%  turn 3: 30%",
+    ]
     events = EventAccumulator(str(result.output_dir / "logs"))
     events.Reload()
     points = events.Scalars("eval/adherence/turn_3")

@@ -28,6 +28,12 @@ def weights(adapter: Path, part: str = "lora_B") -> dict[str, torch.Tensor]:
     return {n: w for n, w in load_file(adapter / WEIGHTS).items() if part in n}
 
 
+def test_a_run_of_one_step_trains(make: Any) -> None:
+    """A share of warm-up is rounded up, and its first step has a learning rate of zero."""
+    found = train(make(max_steps=1))
+    assert all(w.abs().max() > 0 for w in weights(found.adapter).values())
+
+
 def test_a_padding_token_behind_the_embeddings_is_never_read(make: Any, tmp_path: Path) -> None:
     """Rows that fill the last step are made of tokens that the model has, and so is padding."""
     folder = save_tiny_model(tmp_path / "padded")

@@ -7,6 +7,7 @@ import inspect
 import pytest
 from transformers import Trainer
 from transformers.integrations import TensorBoardCallback
+from transformers.trainer_callback import ProgressCallback
 from trl import SFTTrainer
 
 from gatt.train.trainer import GattTrainer
@@ -82,3 +83,4 @@ def test_the_trainer_s_state_is_the_last_file_of_a_checkpoint() -> None:
 
 def test_callbacks_have_what_is_set_on_them() -> None:
     assert "self.logging_dir" in inspect.getsource(TensorBoardCallback.on_train_begin)
+    assert {"training_bar", "current_step"} <= set(ProgressCallback.on_step_end.__code__.co_names)
