@@ -279,7 +279,7 @@ def _trainer(
         raise
     except ValueError as error:
         raise ConfigError(
-            f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: check lora"
+            f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: see lora.target_modules"
         ) from None
 
 
