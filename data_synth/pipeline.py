@@ -36,6 +36,7 @@ from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint, provenance, versions
 from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport
+from gatt.sources.load import load_dialogues
 
 log = logging.getLogger(__name__)
 Rows = list[dict[str, Any]]
@@ -124,7 +125,7 @@ def load_source(
     Stored answers belong to one teacher: to its name and the digest of its weights.
     """
     if config.source.name != "questions":
-        return config.source.load(config.part)
+        return load_dialogues(config.source, config.part)
     from gatt.sources.questions import answered_questions
 
     return answered_questions(

@@ -9,6 +9,7 @@ from data_synth.config import SynthConfig
 from data_synth.plan import plan_samples
 from data_synth.run_folder import SAMPLES_FILE
 from gatt.commands.run.plan import DRAWS, StagePlan, count_tokens, num_there
+from gatt.sources.load import load_dialogues
 
 _MOST_COUNTED: Final = 50
 """Samples whose tokens are counted; the others are taken to be like them."""
@@ -32,7 +33,7 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         about = f"source {config.source.name}, not here yet and taken to have {config.source.min_turns} turns"
         dialogue, told = float(_EXCHANGE_TOKENS * config.source.min_turns), 20.0
     else:
-        dialogues, report = config.source.load(config.part)
+        dialogues, report = load_dialogues(config.source, config.part)
         plan = plan_samples(dialogues, catalog, config)
         turns = plan.num_turns(range(num))
         about = f"{report.num_kept} of {report.num_read} dialogues, {dict(report.dropped) or 'none'} dropped"

@@ -19,6 +19,7 @@ from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
 from gatt.sources.base import SourceReport
+from gatt.sources.load import load_dialogues
 from gatt.sources.questions import answered_questions
 
 
@@ -101,7 +102,7 @@ def _dialogues(
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return the dialogues of the source; the base model answers `questions`, and the answers are stored."""
     if config.source.name != "questions":
-        return config.source.load(config.part)
+        return load_dialogues(config.source, config.part)
     if engine is None:
         raise ConfigError(
             "source.name is 'questions': no model answers them beforehand here: expected chitchat, jsonl or "

@@ -24,6 +24,7 @@ from gatt.runs.atomic_file import atomic_write_json, refuse_unwritable
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import provenance
 from gatt.sources.config import SourceConfig
+from gatt.sources.load import load_dialogues
 
 if TYPE_CHECKING:
     from gatt.generation.local.engine import TransformersEngine
@@ -107,7 +108,7 @@ def measure_perplexity(
         StoreError: the file cannot be written.
     """
     refuse_unwritable(config.output)
-    dialogues, report = config.source.load(config.part)
+    dialogues, report = load_dialogues(config.source, config.part)
     if 0 < len(dialogues) <= config.skip_dialogues:
         raise ConfigError(
             f"skip_dialogues is {config.skip_dialogues}: expected fewer than the {len(dialogues)} "

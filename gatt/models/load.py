@@ -11,17 +11,14 @@ from typing import Any, Final
 import torch
 
 from gatt.errors import ModelError
-from gatt.models.adapter import SETTINGS, attach_adapter, one_line
+from gatt.models.adapter import SETTINGS, attach_adapter
 from gatt.models.packaged import PACKAGED, cache_folder, gguf_folder, packaged_folder
+from gatt.models.pretrained import load_pretrained
 from gatt.models.template_variables import TemplateValue, set_template_variables
 from gatt.runs.suggest import did_you_mean
 
 _MOST_LAYERS: Final = 10_000
 """transformers builds every layer that a configuration names before it looks for the weights."""
-
-
-_ASKS_FOR_CODE: Final = "trust_remote_code"
-"""Part of transformers' message for a model that needs its own code."""
 
 
 @dataclass(frozen=True)
@@ -65,35 +62,6 @@ def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
             "a name of `gatt models`"
         )
     return name
-
-
-def load_pretrained(auto: Any, source: str | Path, *, name: str, what: str, **settings: Any) -> Any:
-    """Return the object that an Auto class of transformers loads from a folder or the hub.
-
-    All calls of `from_pretrained` are made here, so that Python code of a model's folder never runs. Without
-    `trust_remote_code=False` transformers asks on standard input whether to run it, and `yes |` before a
-    command answers. A model of a known type is loaded by the class of transformers.
-
-    Args:
-        auto: such as `AutoTokenizer`.
-        source: folder or hub id.
-        name: the user's name for the model, for messages.
-        what: what is loaded, such as `the tokenizer`.
-        settings: further arguments of `from_pretrained`.
-
-    Raises:
-        ModelError: the model needs code of its own, or cannot be loaded.
-    """
-    try:
-        return auto.from_pretrained(source, trust_remote_code=False, **settings)
-    except Exception as error:
-        # Libraries raise errors of any class for a broken file; `--debug` shows them.
-        if _ASKS_FOR_CODE in str(error):
-            raise ModelError(
-                f"{name}: cannot load {what}: it needs Python code of its own (auto_map), and such code is "
-                "never run: use a model of a type that transformers knows"
-            ) from error
-        raise ModelError(f"{name}: cannot load {what}: {one_line(error)}") from error
 
 
 def load_tokenizer(name: str, variables: Mapping[str, TemplateValue] | None = None) -> Any:

@@ -28,6 +28,7 @@ from filelock import FileLock
 
 from gatt.errors import ModelError
 from gatt.models.adapter import one_line
+from gatt.models.pretrained import load_pretrained
 from gatt.runs.atomic_file import NO_SPACE, draft_of
 from gatt.runs.progress import progress_bar
 
@@ -332,8 +333,6 @@ def convert(source: Path, target: Path, name: str) -> None:
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from gatt.models.load import load_pretrained
 
     load = partial(load_pretrained, source=source.parent, name=name, gguf_file=source.name)
     tokenizer = load(AutoTokenizer, what="the tokenizer")

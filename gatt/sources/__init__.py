@@ -1,1 +1,1 @@
-"""Where dialogues come from: one small file a source, and one table of their names in `gatt.sources.config`."""
+"""Where dialogues come from: one small file a source, and one table of them in `gatt.sources.load`."""

@@ -6,14 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part, partition
 from gatt.errors import DataError
-
-if TYPE_CHECKING:
-    from gatt.sources.config import SourceConfig
+from gatt.sources.config import SourceConfig
 
 
 @dataclass

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -18,9 +18,7 @@ from gatt.data.dialogue import Dialogue, Message, Role
 from gatt.errors import ConfigError
 from gatt.runs.input_file import read_json
 from gatt.sources.base import SourceReport
-
-if TYPE_CHECKING:
-    from gatt.sources.config import SourceConfig
+from gatt.sources.config import SourceConfig
 
 PACKAGE = "chitchat_dataset"
 

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gatt.data.dialogue import Dialogue
-from gatt.data.hash_split import Part
 from gatt.errors import ConfigError
-from gatt.sources import chitchat, hub, jsonl
-from gatt.sources.base import SourceReport, select
 
-READERS: Final[Mapping[str, Callable[[SourceConfig, SourceReport], Iterator[Dialogue]]]] = {
-    "chitchat": chitchat.read, "hub": hub.read, "jsonl": jsonl.read,
-}  # fmt: skip
-"""Name to what yields every usable dialogue and counts the others; a new source is one file, one entry here,
-one test. `questions`, which needs a model that answers, has another form (`gatt.sources.questions`)."""
+NAMES: Final = ("chitchat", "hub", "jsonl", "questions")
 HUB_OPTIONS: Final = ("config_name", "split", "column", "streaming", "max_rows")
 """What `gatt.sources.hub` alone takes."""
 
@@ -62,9 +53,8 @@ class SourceConfig:
             )
         if self.num is not None and self.num < 1:
             raise ConfigError(f"num is {self.num}: expected at least 1, or null for all")
-        known = sorted((*READERS, "questions"))
-        if self.name not in known:
-            raise ConfigError(f"name is {self.name!r}: expected one of {', '.join(known)}")
+        if self.name not in NAMES:
+            raise ConfigError(f"name is {self.name!r}: expected one of {', '.join(NAMES)}")
         if self.name in ("jsonl", "hub") and not self.path:
             raise ConfigError(f"source {self.name!r} needs 'path'")
         if self.name in ("chitchat", "questions") and self.path:
@@ -79,16 +69,3 @@ class SourceConfig:
             raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1, or null for all")
         if self.streaming and self.max_rows is None:
             raise ConfigError("streaming needs 'max_rows', the most rows to read")
-
-    def load(self, part: Part | None) -> tuple[list[Dialogue], SourceReport]:
-        """Return the dialogues of a part (None: all) and the account of what was dropped; not for `questions`.
-
-        Every dialogue starts with a user message, has no system message and consists of `min_turns` to
-        `max_turns` whole exchanges. The order depends on the seed only.
-
-        Raises:
-            ConfigError: the source's package is not installed.
-            DataError: data that cannot be read, or nothing left of it.
-        """
-        report = SourceReport(self.name)
-        return select(READERS[self.name](self, report), self, report, part), report

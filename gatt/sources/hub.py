@@ -6,15 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gatt.data.dialogue import Dialogue
 from gatt.errors import ConfigError, DataError
 from gatt.sources.base import SourceReport
+from gatt.sources.config import SourceConfig
 from gatt.sources.jsonl import COLUMNS, parse_row
-
-if TYPE_CHECKING:
-    from gatt.sources.config import SourceConfig
 
 FILE_BUILDERS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatt.data.dialogue import Dialogue, parse_dialogue, read_dialogues
 from gatt.errors import DataError
 from gatt.sources.base import SourceReport
-
-if TYPE_CHECKING:
-    from gatt.sources.config import SourceConfig
+from gatt.sources.config import SourceConfig
 
 SPEAKERS = {
     "human": "user",

@@ -12,7 +12,7 @@ from typing import Any, Final
 import torch
 from huggingface_hub import ModelCardData
 
-from gatt.commands.export.command import ExportConfig
+from gatt.commands.export.config import ExportConfig
 from gatt.commands.export.evaluation import CARD, evaluation_of
 from gatt.commands.export.redaction import public_text
 from gatt.commands.templates import filled

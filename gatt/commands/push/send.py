@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gatt.commands.export.evaluation import CARD, evaluation_of
 from gatt.commands.export.redaction import Private, private_in, public_value
-from gatt.commands.push.command import PushConfig
+from gatt.commands.push.config import PushConfig
 from gatt.data.sample import read_samples
 from gatt.data.training_marks import FILE as MARKS
 from gatt.errors import ConfigError, DataError, HubError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Literal, get_args
+from typing import Final
 
 from gatt.cli import path_argument
 from gatt.commands.templates import filled
@@ -18,8 +18,7 @@ HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note
 TAKES_OVERRIDES = True
 _FIRST = ("model", "placement", "history", "max_length", "seed")
 """The keys that shape the rows."""
-Format = Literal["trl", "axolotl", "llamafactory"]
-"""Whose rows are written."""
+FORMATS: Final = ("trl", "axolotl", "llamafactory")
 
 _ABOUT = """Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note
 with its exact settings. Targets that a format cannot say are left out and counted by reason."""
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SAMPLES.jsonl",
         help="files of `gatt synth`, or these compressed (.gz, .xz)",
     )
-    parser.add_argument("--format", choices=get_args(Format), required=True, help="whose rows")
+    parser.add_argument("--format", choices=FORMATS, required=True, help="whose rows")
     parser.add_argument(
         "--output",
         type=path_argument,

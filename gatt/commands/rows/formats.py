@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from gatt.commands.rows.command import Format
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
 from gatt.data.views import prompt_of_turn
@@ -146,13 +145,13 @@ def _decoded(tokenizer: Tokenizer, ids: tuple[int, ...]) -> str:
 class RowMaker:
     """Makes the rows of one format."""
 
-    format: Format
+    format: str
     trained: Tokenizer
     """The model's own with `template`."""
     frame: ReplyFrame
 
     @classmethod
-    def of(cls, form: Format, tokenizer: Tokenizer) -> RowMaker:
+    def of(cls, form: str, tokenizer: Tokenizer) -> RowMaker:
         """Return the maker for a tokenizer's template, with the run's variables set in it.
 
         Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from gatt.errors import ConfigError
 
@@ -61,8 +62,6 @@ def with_workers(ray: RayConfig | None, num_workers: int | None) -> RayConfig | 
         ConfigError: less than one worker, a configuration that also has workers, or Ray is not
             installed.
     """
-    from gatt.generation.cluster.pool import installed_ray
-
     if num_workers is None:
         return ray
     if num_workers < 1:
@@ -76,3 +75,19 @@ def with_workers(ray: RayConfig | None, num_workers: int | None) -> RayConfig | 
     # Checked now: reading the sources may take minutes.
     installed_ray()
     return RayConfig(address="local", num_workers=num_workers)
+
+
+def installed_ray() -> Any:
+    """Return the `ray` module.
+
+    Raises:
+        ConfigError: Ray is not installed.
+    """
+    try:
+        import ray
+    except ImportError:
+        raise ConfigError(
+            "ray is not installed: `pip install 'ghost-attention[ray]'`, or leave out `--workers` and "
+            "`ray`"
+        ) from None
+    return ray

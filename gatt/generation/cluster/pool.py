@@ -22,7 +22,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from gatt.errors import ConfigError, GattError, GenerationError, ModelError
 from gatt.generation.base import Engine
-from gatt.generation.cluster.config import RayConfig
+from gatt.generation.cluster.config import RayConfig, installed_ray
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.models.packaged import PACKAGED
 from gatt.runs.provenance import versions
@@ -248,22 +248,6 @@ class _Pool(Generic[Item, Value]):
             self._again.append(number)
         log.warning("a worker died (%s): another one takes its work", reason)
         self._start()
-
-
-def installed_ray() -> Any:
-    """Return the `ray` module.
-
-    Raises:
-        ConfigError: Ray is not installed.
-    """
-    try:
-        import ray
-    except ImportError:
-        raise ConfigError(
-            "ray is not installed: `pip install 'ghost-attention[ray]'`, or leave out `--workers` and "
-            "`ray`"
-        ) from None
-    return ray
 
 
 @contextmanager

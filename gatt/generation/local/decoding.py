@@ -11,7 +11,8 @@ dropped because of `max_kept_tokens` (`num_encoded_again`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -20,10 +21,13 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from gatt.generation.base import SamplingParams, stream_seed
 from gatt.generation.local.batching import Group, Row, pieces, prefilled_together
 from gatt.generation.local.prefix.attention import AppendStep, RowStep, run_step
-from gatt.generation.local.prefix.cache import MOST_PAIRS, Prefix, RowCache, SharedPrefixes
-
-if TYPE_CHECKING:
-    from gatt.generation.local.engine import TransformersEngine
+from gatt.generation.local.prefix.cache import (
+    MOST_PAIRS,
+    KeptPrefixes,
+    Prefix,
+    RowCache,
+    SharedPrefixes,
+)
 
 MOST_APPENDED = 2048
 """Prompt tokens of one forward pass."""
@@ -31,8 +35,39 @@ COMPACT_SHARE = 0.75
 """Finished rows are dropped once at most this share of a batch is unfinished."""
 
 
+@dataclass
+class EngineCounters:
+    """What the engine has computed."""
+
+    num_prompt_tokens: int = 0
+    """Tokens of all prompts, without sharing."""
+    num_encoded_tokens: int = 0
+    """Prompt tokens that were encoded."""
+    num_sampled_tokens: int = 0
+    """Sampled tokens, with end-of-turn tokens."""
+    num_encoded_again: int = 0
+    """Most tokens that were encoded again because their prefix was dropped to stay within
+    `max_kept_tokens`."""
+
+
+class Sampler(Protocol):
+    """What these functions take from `gatt.generation.local.engine.TransformersEngine`."""
+
+    model: Any
+    tokenizer: Any
+    stop_ids: frozenset[int]
+    kept: KeptPrefixes
+    counters: EngineCounters
+    max_rows: int
+    max_cache_tokens: int
+
+    @property
+    def context_tokens(self) -> int:
+        """Most positions of prompt and reply together."""
+
+
 def generate_batch(
-    engine: TransformersEngine, batch: list[Group], params: SamplingParams, adapter: str | None
+    engine: Sampler, batch: list[Group], params: SamplingParams, adapter: str | None
 ) -> None:
     """Sample the outputs of the rows of a batch of `plan_batches`."""
     device = engine.model.device
@@ -70,7 +105,7 @@ def generate_batch(
 
 
 def _decode(
-    engine: TransformersEngine,
+    engine: Sampler,
     logits: torch.Tensor,
     rows: list[Row],
     cache: RowCache,
@@ -107,7 +142,7 @@ def _decode(
 
 
 def _prefill(
-    engine: TransformersEngine,
+    engine: Sampler,
     rows: Sequence[Row],
     cache: RowCache,
     shared: SharedPrefixes,
@@ -132,7 +167,7 @@ def _prefill(
 
 
 def _encode_prefixes(
-    engine: TransformersEngine, batch: list[Group], adapter: str | None
+    engine: Sampler, batch: list[Group], adapter: str | None
 ) -> tuple[list[Prefix], dict[int, torch.Tensor]]:
     """Return the groups' prefixes, of which kept parts are used and the rest is encoded.
 
@@ -180,7 +215,7 @@ def _encode_prefixes(
 
 
 def _forward(
-    engine: TransformersEngine,
+    engine: Sampler,
     tokens: Sequence[Sequence[int]],
     cache: RowCache,
     shared: SharedPrefixes,
@@ -245,7 +280,7 @@ def _invert(
 
 
 def generate_by_reencoding(
-    engine: TransformersEngine, rows: Sequence[Row], params: SamplingParams
+    engine: Sampler, rows: Sequence[Row], params: SamplingParams
 ) -> Iterator[Row]:
     """Yield rows with their output; those of one length are sampled together.
 
@@ -263,9 +298,7 @@ def generate_by_reencoding(
             yield from part
 
 
-def _answer(
-    engine: TransformersEngine, rows: Sequence[Row], params: SamplingParams, room: int
-) -> None:
+def _answer(engine: Sampler, rows: Sequence[Row], params: SamplingParams, room: int) -> None:
     model = engine.model
     prompts = torch.tensor([row.prompt for row in rows], device=model.device)
     # The model's own defaults, such as a repetition penalty, are put aside.

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,7 +22,12 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import FinishReason, Generation, GenerationRequest, SamplingParams
 from gatt.generation.local.batching import Row, plan_batches, plan_groups
 from gatt.generation.local.cpu_linear import PackedLinears
-from gatt.generation.local.decoding import generate_batch, generate_by_reencoding, uniform_stream
+from gatt.generation.local.decoding import (
+    EngineCounters,
+    generate_batch,
+    generate_by_reencoding,
+    uniform_stream,
+)
 from gatt.generation.local.model_support import sharing_problem
 from gatt.generation.local.prefix.attention import prefix_implementation
 from gatt.generation.local.prefix.cache import KeptPrefixes
@@ -33,21 +37,6 @@ from gatt.models.load import LoadedModel
 from gatt.models.reasoning import opens_reasoning, without_reasoning
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class EngineCounters:
-    """What the engine has computed."""
-
-    num_prompt_tokens: int = 0
-    """Tokens of all prompts, without sharing."""
-    num_encoded_tokens: int = 0
-    """Prompt tokens that were encoded."""
-    num_sampled_tokens: int = 0
-    """Sampled tokens, with end-of-turn tokens."""
-    num_encoded_again: int = 0
-    """Most tokens that were encoded again because their prefix was dropped to stay within
-    `max_kept_tokens`."""
 
 
 class TransformersEngine:

@@ -9,6 +9,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -16,7 +17,6 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gatt import __version__
 from gatt.comb.collator import Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
 from gatt.data.sample import GattSample
@@ -288,7 +288,7 @@ def rows_of_run(
     made_of = {
         "why_not_packable": why_not_packable,
         "day": printed_day().isoformat(),
-        "version": __version__,
+        "version": version("ghost-attention"),
     }
     mark = fingerprint({**identity, **made_of})
 

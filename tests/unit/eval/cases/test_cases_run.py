@@ -14,6 +14,7 @@ from eval.scoring.judge.config import JudgeConfig
 from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import DataError
 from gatt.sources.config import SourceConfig
+from gatt.sources.load import load_dialogues
 from tests.support.runs.case_files import (
     TEA,
     case_config,
@@ -111,7 +112,7 @@ def test_joined_dialogues_jump_topics_at_their_seams_and_each_part_is_looked_for
     assert {s.turn: s.event for s in samples} == {1: None, 4: "topic_jump", 6: None}
     assert len({s.dialogue for s in samples}) == 3
     adapter = write_adapter(tmp_path / "adapter")
-    write_marks(adapter, TrainedOn.of([long(tmp_path).source.load(None)[0][3]]))
+    write_marks(adapter, TrainedOn.of([load_dialogues(long(tmp_path).source, None)[0][3]]))
     with pytest.raises(DataError, match=r"arm 'gatt': 1 of 6 dialogues"):
         evaluate(
             long(tmp_path, arms=("base", "gatt"), adapters={"gatt": adapter}),

@@ -20,6 +20,7 @@ from gatt.errors import ConfigError, DataError, StoreError
 from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.sources.config import SourceConfig
+from gatt.sources.load import load_dialogues
 from tests.support.runs.stages import write_dialogues
 
 BASE = [(20.0, 10), (10.0, 10)]
@@ -127,6 +128,6 @@ def test_dialogues_that_an_adapter_was_trained_on_are_refused(tmp_path) -> None:
     adapter = tmp_path / "adapter"
     settings = config(tmp_path, adapters={"gatt": adapter})
     adapter.mkdir()
-    write_marks(adapter, TrainedOn.of(settings.source.load(None)[0]))
+    write_marks(adapter, TrainedOn.of(load_dialogues(settings.source, None)[0]))
     with pytest.raises(DataError, match="4 of 4 dialogues of the evaluation are among"):
         measure_perplexity(settings, LossEngine())

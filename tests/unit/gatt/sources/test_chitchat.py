@@ -9,6 +9,7 @@ from gatt.errors import ConfigError
 from gatt.sources import chitchat
 from gatt.sources.chitchat import problem_of
 from gatt.sources.config import SourceConfig
+from gatt.sources.load import load_dialogues
 
 CONFIG = SourceConfig(min_turns=2, max_turns=10)
 CLEAN = [
@@ -40,7 +41,7 @@ def test_reads_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = tmp_path / "dataset.json"
     path.write_text(json.dumps(raw), encoding="utf-8")
     monkeypatch.setattr(chitchat, "dataset_path", lambda: path)
-    dialogues, report = CONFIG.load(None)
+    dialogues, report = load_dialogues(CONFIG, None)
     assert [d.id for d in dialogues] == ["chitchat-ok"]
     assert [m.content for m in dialogues[0].messages] == CLEAN
     assert dialogues[0].messages[0].role == "user"
@@ -85,4 +86,4 @@ def test_screen_drops_one_word_chats_and_foreign_script() -> None:
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chitchat, "PACKAGE", "no_such_package_here")
     with pytest.raises(ConfigError, match=r"^source 'chitchat': .* pip install chitchat-dataset"):
-        CONFIG.load(None)
+        load_dialogues(CONFIG, None)

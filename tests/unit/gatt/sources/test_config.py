@@ -10,6 +10,7 @@ import pytest
 
 from gatt.errors import ConfigError, DataError
 from gatt.sources.config import SourceConfig
+from gatt.sources.load import load_dialogues
 
 CARD = """---
 configs:
@@ -51,7 +52,7 @@ def hub(folder: Path, **settings: Any) -> SourceConfig:
 
 
 def ids(config: SourceConfig) -> set[str]:
-    return {dialogue.id for dialogue in config.load(None)[0]}
+    return {dialogue.id for dialogue in load_dialogues(config, None)[0]}
 
 
 def test_configuration_split_and_column_reach_the_data_set(folder: Path) -> None:
@@ -66,7 +67,7 @@ def test_configuration_split_and_column_reach_the_data_set(folder: Path) -> None
 @pytest.mark.parametrize("streaming", [False, True])
 def test_no_more_than_max_rows_are_read(folder: Path, streaming: bool) -> None:
     config = hub(folder, config_name="de", column="chat", streaming=streaming, max_rows=3)
-    dialogues, report = config.load(None)
+    dialogues, report = load_dialogues(config, None)
     assert report.num_read == 3
     assert {d.id.rpartition("-")[0] for d in dialogues} == {"de-train"}
 
@@ -82,7 +83,7 @@ def test_no_more_than_max_rows_are_read(folder: Path, streaming: bool) -> None:
 )
 def test_what_the_data_set_has_not(folder: Path, settings: Any, facts: list[str]) -> None:
     with pytest.raises(DataError) as caught:
-        hub(folder, **settings).load(None)
+        load_dialogues(hub(folder, **settings), None)
     assert all(fact in str(caught.value) for fact in facts)
 
 

@@ -13,6 +13,7 @@ from gatt.data.dialogue import Dialogue
 from gatt.errors import ConfigError, DataError
 from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
+from gatt.sources.load import load_dialogues
 
 PAIR = [{"role": "user", "content": "Hi {}"}, {"role": "assistant", "content": "Hello"}]
 
@@ -23,7 +24,9 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load(path: object, **changes: Any) -> tuple[list[Dialogue], SourceReport]:
-    return SourceConfig(name="hub", path=str(path), min_turns=1, max_turns=4, **changes).load(None)
+    return load_dialogues(
+        SourceConfig(name="hub", path=str(path), min_turns=1, max_turns=4, **changes), None
+    )
 
 
 def messages(num: int) -> list[list[dict[str, str]]]:

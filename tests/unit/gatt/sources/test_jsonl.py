@@ -10,12 +10,15 @@ from gatt.errors import DataError
 from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
 from gatt.sources.jsonl import parse_row
+from gatt.sources.load import load_dialogues
 
 
 def load(tmp_path: Path, *rows: object) -> tuple[list[Dialogue], SourceReport]:
     path = tmp_path / "data.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    return SourceConfig(name="jsonl", path=str(path), min_turns=1, max_turns=4).load(None)
+    return load_dialogues(
+        SourceConfig(name="jsonl", path=str(path), min_turns=1, max_turns=4), None
+    )
 
 
 def said(*roles: str) -> list[dict[str, str]]:

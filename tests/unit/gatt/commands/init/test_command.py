@@ -12,6 +12,7 @@ from eval.cases.build import load_inputs
 from gatt.cli import main
 from gatt.commands.machine import Machine, choose_settings, num_weights
 from gatt.commands.run.command import load_run
+from gatt.sources.load import load_dialogues
 
 GB = 10**9
 
@@ -43,7 +44,7 @@ def test_a_start_can_be_planned_and_its_cases_made(tmp_path, capsys, sentence, i
     synth, train, evaluation = (stage.config for stage in run.stages)
     assert train.history == "reference"
     assert train.samples == (folder / "run" / "synth" / "samples.jsonl",)
-    dialogues, report = synth.source.load(synth.part)
+    dialogues, report = load_dialogues(synth.source, synth.part)
     assert report.dropped["too short"] == 0
     catalog = synth.instructions.load()
     plan = plan_samples(dialogues, catalog, synth)
@@ -64,7 +65,7 @@ def test_a_run_is_found_from_within_its_folder_too(tmp_path, monkeypatch) -> Non
     monkeypatch.chdir(tmp_path / "bot")
     run = load_run(Path("run.yaml"))
     assert run.output_dir == Path("run")
-    assert run.stages[0].config.source.load("train")[0]
+    assert load_dialogues(run.stages[0].config.source, "train")[0]
 
 
 @pytest.mark.parametrize(

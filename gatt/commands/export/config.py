@@ -1,0 +1,26 @@
+"""The configuration of `gatt export`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportConfig:
+    """An adapter, and the folder that is made of it."""
+
+    adapter: Path
+    """Folder of the adapter, as `gatt train` leaves it."""
+    output_dir: Path
+    """Folder to make; it must not exist."""
+    model: str | None = None
+    """Its base model: a name, a folder, or a hub id; null takes the one that the adapter names."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """Of the weights in the folder; auto is that of the base model. The sum is rounded to it once."""
+    results: Path | None = None
+    """Folder of an evaluation of this adapter (`gatt eval`); its rates go into the card."""
+    license: str | None = None
+    """The licence on the card, as the hub spells it (`apache-2.0`); null takes that of the base
+    model's folder, where its card states one."""

@@ -1,0 +1,33 @@
+"""From the configuration of a source to its dialogues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from gatt.data.dialogue import Dialogue
+from gatt.data.hash_split import Part
+from gatt.sources import chitchat, hub, jsonl
+from gatt.sources.base import SourceReport, select
+from gatt.sources.config import SourceConfig
+
+READERS: Final[Mapping[str, Callable[[SourceConfig, SourceReport], Iterator[Dialogue]]]] = {
+    "chitchat": chitchat.read, "hub": hub.read, "jsonl": jsonl.read,
+}  # fmt: skip
+"""Name to what yields every usable dialogue and counts the others; a new source is one file, its name here
+and in `gatt.sources.config`, one test. `questions`, which needs a model that answers, has another form
+(`gatt.sources.questions`)."""
+
+
+def load_dialogues(config: SourceConfig, part: Part | None) -> tuple[list[Dialogue], SourceReport]:
+    """Return the dialogues of a part (None: all) and the account of what was dropped; not for `questions`.
+
+    Every dialogue starts with a user message, has no system message and consists of `min_turns` to
+    `max_turns` whole exchanges. The order depends on the seed only.
+
+    Raises:
+        ConfigError: the source's package is not installed.
+        DataError: data that cannot be read, or nothing left of it.
+    """
+    report = SourceReport(config.name)
+    return select(READERS[config.name](config, report), config, report, part), report
