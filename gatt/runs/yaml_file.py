@@ -67,8 +67,8 @@ def parse_yaml(text: str, lines: dict[str, int] | None = None) -> Any:
         lines: gets the line of every dotted key.
 
     Raises:
-        yaml.YAMLError: broken YAML, more than one document, a tag, a key that is no text or is given
-            twice, deep nesting, or aliases that expand to too much.
+        yaml.YAMLError: broken YAML, bytes that are no UTF-8, more than one document, a tag, a key that is
+            no text or is given twice, deep nesting, or aliases that expand to too much.
     """
     try:
         _refuse_deep(text, _Loader)
@@ -76,6 +76,8 @@ def parse_yaml(text: str, lines: dict[str, int] | None = None) -> Any:
         # libyaml says less of what is wrong.
         _refuse_deep(text, yaml.SafeLoader)
         raise
+    except UnicodeEncodeError:
+        raise yaml.YAMLError("bytes that are no UTF-8") from None
     loader = _Loader(text)
     try:
         node = loader.get_single_node()

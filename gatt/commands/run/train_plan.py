@@ -6,6 +6,7 @@ import contextlib
 import logging
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -31,6 +32,9 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
     if synth is not None and synth.share_done < 1:
         num, tokens = float(synth.num_samples), synth.read_tokens + synth.target_tokens
         what = f"{num:.0f} samples to come, at most"
+        if kept := tuple(path for path in config.samples if path.is_file()):
+            more, more_tokens, told = _of_samples(replace(config, samples=kept))
+            num, tokens, what = num + more, tokens + more_tokens, f"{what}; {told}"
     else:
         num, tokens, what = _of_samples(config)
     a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps

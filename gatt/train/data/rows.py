@@ -334,7 +334,9 @@ def _make(
 ) -> RowReport:
     (kept / REPORT).unlink(missing_ok=True)
     trained_on = TrainedOn.of(())
-    num_lines = sum(count_lines(path) for path in config.samples)
+    counts = {path: count_lines(path) for path in config.samples}
+    if len(counts) > 1:
+        log.info("samples: %s", ", ".join(f"{num} of {path}" for path, num in counts.items()))
 
     def samples(bar: Bar) -> Iterator[GattSample]:
         for sample in read_all_samples(config.samples):
@@ -345,7 +347,7 @@ def _make(
     try:
         with (
             atomic_stream(kept / COMBS) as sink,
-            progress_bar("tokenise", num_lines, unit="samples") as bar,
+            progress_bar("tokenise", sum(counts.values()), unit="samples") as bar,
         ):
             report = write_combs(
                 samples(bar), tokenizer, config, sink, why_not_packable=lambda: why_not_packable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from gatt.commands.run.plan import StagePlan, hours_of, seconds_of
 from gatt.commands.run.train_plan import planned as train_plan
 from gatt.commands.run.trial import Trial, try_model
 from gatt.errors import ModelError
+from tests.support.models.tiny import sample, write_samples
 
 TRIAL = Trial(
     num_weights=1000, load_seconds=3.0, read_rate=100.0, sample_rate=10.0, train_rate=50.0, seconds=1.0
@@ -62,6 +64,9 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     (folder / "checkpoint-2").mkdir(parents=True)
     earlier = {"synth": StagePlan(summary="", model=None, num_samples=6, target_tokens=60)}
     assert train_plan(train.config, earlier).share_done == pytest.approx(2 / 30)
+    kept = write_samples(bot / "kept.jsonl", [sample(n, 2) for n in range(3)])
+    both = replace(train.config, samples=(*train.config.samples, kept))
+    assert "6 samples to come, at most; 3 samples, 3 rows" in train_plan(both, earlier).summary
     (folder / "train.json").write_text('{"status": "finished"}', encoding="utf-8")
     assert train_plan(train.config, earlier).share_done == 1.0
     rows = bot / "run" / "eval" / "rollouts.jsonl"
