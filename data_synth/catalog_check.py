@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -41,11 +42,8 @@ def check_catalog(place: Path) -> tuple[tuple[Entry, ...], list[str]]:
     problems = [f"{path.name} file: {error}" for path, error in broken]
     read: list[tuple[str, Entry]] = []
     for path, raw in files:
-        try:
-            if path.name != CONFLICTS_FILE:
-                read += [(path.name, entry) for entry in parse_family(raw)[2]]
-        except (CatalogError, VerifierError) as error:
-            problems.append(f"{path.name} file: {error}")
+        if path.name != CONFLICTS_FILE:
+            read += _read_entries(path, raw, problems)
     if not problems:
         try:
             load_catalog(place)
@@ -124,6 +122,27 @@ def find_duplicates(read: Iterable[tuple[str, Entry]]) -> list[str]:
                 problems.append(f"{file} {entry.id}: {shown} already stands in {first}")
             seen.setdefault((family, text.casefold()), entry.id)
     return problems
+
+
+def _read_entries(
+    path: Path, raw: dict[str, Any], problems: list[str]
+) -> Iterator[tuple[str, Entry]]:
+    """Yield the entries of a file that can be read; every problem and not only the first is noted."""
+    try:
+        yield from ((path.name, entry) for entry in parse_family(raw)[2])
+        return
+    except (CatalogError, VerifierError) as error:
+        whole_file = f"{path.name} file: {error}"
+    found: dict[str, str] = {}
+    listed = raw.get("entries")
+    for number, item in enumerate(listed if isinstance(listed, list) else [], start=1):
+        name = item.get("id") if isinstance(item, dict) else None
+        try:
+            yield path.name, parse_family({**raw, "entries": [item]})[2][0]
+        except (CatalogError, VerifierError) as error:
+            # What is wrong with the head of the file comes back with every entry.
+            found.setdefault(str(error), f"{path.name} {name or f'entry {number}'}: {error}")
+    problems += found.values() or [whole_file]
 
 
 def _judged(specs: Sequence[VerifierSpec], good: Sequence[str], bad: Sequence[str]) -> list[str]:

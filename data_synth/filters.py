@@ -173,8 +173,8 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
 
 REASONS: Final = {
     "cut": "the length limit cut the reply",
-    "context_limit": "the teacher's context has no room: set a smaller `teacher.context_turns` or "
-    "`source.max_turns`, or take a teacher with a longer context",
+    "context_limit": "the teacher's context is full (a smaller `teacher.context_turns` or `source.max_turns` "
+    "helps)",
     "content_filter": "the server's content filter withheld the reply",
     "blank": "the reply is empty",
     "degenerate": "loops, repeats or holds no words",

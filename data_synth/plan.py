@@ -115,8 +115,8 @@ class Plan(Sequence[PlannedSample]):
         self._places = array("L")
         self._draws = array("L")
         self._sha = hashlib.sha256()
-        for part in (*dialogues, *self.pool):
-            self._sha.update(repr(part).encode())
+        self._hashed: set[int | str] = set()
+        """Dialogues and combinations of entries, each of which is hashed in full once."""
 
     def __len__(self) -> int:
         return len(self._places)
@@ -154,8 +154,17 @@ class Plan(Sequence[PlannedSample]):
             instruction: the last draw.
         """
         planned = self._planned(len(self), place, instruction)
-        drawn = instruction and [instruction.id, instruction.wording, instruction.text]
-        row = [place, drawn, *(switch.as_dict() for switch in planned.switches or ())]
+        row: list[Any] = [place]
+        if place not in self._hashed:
+            row.append(planned.dialogue.as_dict())
+        if instruction is not None:
+            # The entries decide everything except the wording.
+            row.append([instruction.id, instruction.wording, instruction.text])
+            if instruction.id not in self._hashed:
+                row.append(instruction.as_dict())
+            self._hashed.add(instruction.id)
+        self._hashed.add(place)
+        row += [switch.as_dict() for switch in planned.switches or ()]
         self._sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
         self._places.append(place)
         self._draws.append(num_draws)

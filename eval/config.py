@@ -238,9 +238,10 @@ GONE: Final = ("event_turns", "event_kinds", "event_file", "score_file")
 
 
 def finished_config(path: Path) -> EvalConfig:
-    """Return the configuration that an evaluation has written; what earlier versions knew is left out.
+    """Return the configuration of a finished evaluation, without its suite, judge and workers.
 
-    So are its judge and its workers. It is complete, so that its suite, which may be gone, is not looked for.
+    Keys of earlier versions are left out too. The file is complete, so the suite, which may be gone, is not
+    read.
 
     Raises:
         ConfigError: the file cannot be read, or is none of `gatt eval`.

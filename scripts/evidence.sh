@@ -203,8 +203,8 @@ stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt
     gatt run configs/demo.yaml --output_dir="$run" --synth.seed="$seed" --train.seed="$seed" --eval.seed="$seed" \
       --eval.arms='[gatt]' --eval.baseline=gatt ${DTYPE:+--synth.teacher.engine.dtype="$DTYPE" --eval.engine.dtype="$DTYPE"} \
       ${DTYPE:+--train.bf16=true}
-    mkdir -p "results/demo/seeds"
-    cp "$run/results.json" "results/demo/seeds/$seed.json"
+    mkdir -p "results/demo/seeds/$seed"
+    cp "$run/results.json" "results/demo/seeds/$seed/"
   done
 }
 stage_qwen_student() { # the 0.5B on these samples: results/qwen/adapter

@@ -62,5 +62,6 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         read_tokens=num * read + turns * told,
         sampled_tokens=turns * draws * most,
         num_samples=num,
+        samples_file=config.output_dir / SAMPLES_FILE,
         target_tokens=turns * most,
     )

@@ -59,7 +59,10 @@ def run(args: argparse.Namespace) -> int:
     results = dict(joined(runs))
     missing = [path for run in runs if not (path := samples_of_run(run.folder)).is_file()]
     if missing:
-        log.warning("%s: no such file: the page has no transcripts", missing[0])
+        log.warning(
+            "%s: no such file: the page has no transcripts, and runs are not compared reply by reply",
+            ", ".join(map(str, missing)),
+        )
     if args.baseline is not None:
         results["differences"] = compared(runs, args.baseline)
     elif len(runs) > 1 and not missing:

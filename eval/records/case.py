@@ -57,9 +57,8 @@ class Event:
 
     kind: Text
     """Such as `topic_jump`."""
-    text: None = None
     expect: Literal["kept"] | None = None
-    """Not read: imports of earlier versions wrote it, and fingerprints of folders hold both."""
+    """Not read. Imports of SysBench by earlier versions wrote it; fingerprints of their folders hold it."""
     verifiers: Verifiers = ()
     """Rules of this turn alone, in addition to the instruction."""
 
@@ -170,7 +169,7 @@ class Case:
             "dialogue": self.dialogue.as_dict(),
             "instruction": self.instruction.text if self.instruction else None,
             "probe": self.probe.question if self.probe else None,
-            "events": {str(t): [e.kind, e.text, e.expect] for t, e in sorted(self.events.items())},
+            "events": {str(t): [e.kind, None, e.expect] for t, e in sorted(self.events.items())},
             "switches": [
                 [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
             ],

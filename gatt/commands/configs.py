@@ -11,7 +11,7 @@ from gatt.config.load import config_file, shipped_configs
 HELP = "list the configurations that come with the package, or print one to start from"
 
 _DESCRIPTION = (
-    "Without a name, list them. With one, print the file: `gatt configs demo > mine.yaml`. "
+    "Without a name, list them. With one, print the file: `gatt configs smollm2 > mine.yaml`. "
     "`gatt run` and every --config take the name in place of a file."
 )
 

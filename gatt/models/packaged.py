@@ -308,10 +308,12 @@ def _convert_once(source: Path, folder: Path, name: str) -> None:
     log.info("converting %s once, to %s", name, folder)
     try:
         with draft_of(folder) as scratch:
-            # Another process may have done it while this one waited.
-            if not folder.exists():
-                convert(source, scratch, name)
+            convert(source, scratch, name)
+            try:
                 scratch.rename(folder)
+            except OSError:  # another process was faster
+                if not (folder / "config.json").is_file():
+                    raise
     except OSError as error:
         raise ModelError(
             f"{folder}: cannot store the converted model there: {one_line(error)}: free space or "
@@ -351,3 +353,4 @@ def convert(source: Path, target: Path, name: str) -> None:
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))
     config["model_name"] = name
     (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    target.chmod(0o755)

@@ -1,17 +1,20 @@
-"""Files and folders that appear whole or not at all. No torch here.
+"""Files that appear whole or not at all; `gatt.runs.atomic_file` does the same for folders. No torch here.
 
-A draft is filled beside its place under a hidden name (`.NAME.tmp`), and is locked while its process
-fills it. A second writer waits. What a killed process left has no lock: the next writer empties it.
+A draft is filled beside its place under a hidden name, and is locked while its process fills it. So a
+draft without a lock was left behind by a killed process, and the next writer removes it. Between the
+making of a draft and its lock it would look left behind: the folder around it is locked meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -22,6 +25,8 @@ from gatt.errors import StoreError
 
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 """Error numbers of a full disk or quota."""
+DRAFT: Final = ".tmp"
+"""Ending of the name of every draft."""
 _POLL_SECONDS: Final = 0.01
 
 
@@ -46,23 +51,26 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         except OSError as error:
             raise refused_write(path, error) from error
         return
+    draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = _draft(path)
-        with open(_locked(draft), "wb") as stream:
-            try:
-                stream.truncate()
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-                draft.replace(path)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    draft.unlink()
-                raise
+        with making_draft(_drafts(path), path.parent, Path.unlink):
+            # The lock is held until the draft has replaced the file.
+            stream = draft.open("wb")
+            with contextlib.suppress(OSError):
+                lock_descriptor(stream.fileno(), blocking=False)
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            draft.replace(path)
         sync_folder(path.parent)
-    except OSError as error:
-        raise refused_write(path, error) from error
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        if isinstance(error, OSError):
+            raise refused_write(path, error) from error
+        raise
 
 
 def _opened(path: str, flags: int) -> int:
@@ -72,24 +80,60 @@ def _opened(path: str, flags: int) -> int:
     return fd
 
 
-def _draft(target: Path) -> Path:
-    return target.with_name(f".{target.name}.tmp")
+def _drafts(path: Path) -> Iterator[Path]:
+    # A process id is the only part between: `.NAME.old.tmp` is not ours.
+    pattern = f"{glob.escape(f'.{path.name}.')}[0-9]*{DRAFT}"
+    for draft in path.parent.glob(pattern):
+        if draft.name[len(path.name) + 2 : -len(DRAFT)].isdecimal():
+            yield draft
 
 
-def _locked(path: Path) -> int:
-    """Return a descriptor that holds the lock of a hidden file until it is closed; waits for another writer.
+@contextlib.contextmanager
+def making_draft(
+    candidates: Iterable[Path], folder: Path, remove: Callable[[Path], None]
+) -> Iterator[None]:
+    """Lock a folder while a draft in it is made and locked; first remove drafts without a lock.
 
-    The file is made where there is none. Where the file system has no locks, nothing is locked.
+    Where the file system has no locks nothing is removed.
+
+    Args:
+        candidates: drafts of the same place; listed under the lock.
+        folder: in which they stand.
+        remove: deletes one.
     """
-    while True:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        with contextlib.suppress(OSError):
-            lock_descriptor(fd, poll_interval=_POLL_SECONDS)
-        # The writer before has renamed or deleted it, if another file or none stands there.
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(fd), path.stat()):
-                return fd
-        os.close(fd)
+    around = locked(folder, waits=True)
+    try:
+        for draft in candidates if around is not None else ():
+            lock = locked(draft)
+            if lock is not None:
+                with contextlib.suppress(OSError):
+                    remove(draft)
+                free(lock)
+        yield
+    finally:
+        free(around)
+
+
+def locked(path: Path, *, waits: bool = False) -> int | None:
+    """Return a descriptor that holds the lock of a file or folder until it is closed.
+
+    None where another process holds it, or the file system has no locks.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):
+        if lock_descriptor(fd, blocking=waits, poll_interval=_POLL_SECONDS):
+            return fd
+    os.close(fd)
+    return None
+
+
+def free(lock: int | None) -> None:
+    """Close the descriptor of `locked`."""
+    if lock is not None:
+        os.close(lock)
 
 
 def atomic_write_text(path: Path, text: str) -> None:
@@ -176,27 +220,28 @@ def whole_folder(target: Path) -> Iterator[Path]:
 def draft_of(target: Path) -> Iterator[Path]:
     """Yield an empty folder with a hidden name beside `target`, to be filled and renamed.
 
-    It is deleted when the block ends, unless it was renamed.
+    It is deleted when the block ends, unless it was renamed. Drafts that killed processes left are
+    deleted first.
 
     Raises:
         OSError: the disk refuses.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft, beside = _draft(target), target.with_name(f".{target.name}.lock")
-    lock = _locked(beside)
+    # As many letters as `mkdtemp` draws: `.NAME.old.tmp` is not ours.
+    left = target.parent.glob(f"{glob.escape(f'.{target.name}.')}{'?' * 8}{DRAFT}")
+    with making_draft(left, target.parent, shutil.rmtree):
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=DRAFT, dir=target.parent))
+        lock = locked(draft)
     try:
-        # A killed process may have left one.
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-        beside.unlink(missing_ok=True)
-        os.close(lock)
+        free(lock)
 
 
 def _settle(folder: Path) -> None:
     """Make a draft readable for others, and flush it to the disk."""
+    folder.chmod(0o755)
     for path in folder.rglob("*"):
         if path.is_symlink():
             # Its target may stand outside of the folder.

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from gatt.data.dialogue import Dialogue, Message, Role
-from gatt.errors import ConfigError
+from gatt.errors import ConfigError, DataError
 from gatt.runs.input_file import read_json
 from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
@@ -38,10 +38,18 @@ def read(
 
     Raises:
         ConfigError: the package is not installed.
+        DataError: its file is broken.
     """
-    for key, chat in read_json(dataset_path()).items():
+    file = dataset_path()
+    try:
+        chats = {key: merge(chat) for key, chat in read_json(file).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise DataError(
+            f"{file}: broken: expected chats with 'messages', lists of objects with 'sender' and 'text': "
+            "install chitchat-dataset again"
+        ) from None
+    for key, runs in chats.items():
         report.num_read += 1
-        runs = merge(chat)
         if len({sender for sender, _ in runs}) != 2:
             report.dropped["not two speakers"] += 1
             continue

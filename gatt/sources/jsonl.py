@@ -52,10 +52,11 @@ def parse_row(raw: object, default_id: str | None = None) -> Dialogue:
     """
     if not isinstance(raw, Mapping) or not any(column in raw for column in COLUMNS):
         return parse_dialogue(raw, default_id)
-    turns = raw[next(column for column in COLUMNS if column in raw)]
-    if isinstance(turns, list):
-        turns = [_message(index, turn) for index, turn in enumerate(turns, start=1)]
-    return parse_dialogue({"id": raw.get("id"), "messages": turns}, default_id)
+    name = next(column for column in COLUMNS if column in raw)
+    if not isinstance(turns := raw[name], list):
+        raise DataError(f"{name!r} is {type(turns).__name__}: expected a list")
+    messages = [_message(index, turn) for index, turn in enumerate(turns, start=1)]
+    return parse_dialogue({"id": raw.get("id"), "messages": messages}, default_id)
 
 
 def _message(index: int, turn: object) -> object:

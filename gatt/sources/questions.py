@@ -79,12 +79,12 @@ def make_scripts(config: SourceConfig, num: int, part: Part | None = None) -> li
         own_part = partition(identity)
         if part is None or own_part == part:
             rng = random.Random(identity)
-            turns = _chain(pools[own_part], known.openers, config.max_turns, rng)
-            if len(turns) < config.min_turns:
+            if (longest := sum(map(len, pools[own_part]))) < config.min_turns:
                 raise ConfigError(
                     f"source 'questions': min_turns is {config.min_turns}, but the topics of part "
-                    f"{own_part!r} have {len(turns)} messages: lower min_turns or use another source"
+                    f"{own_part!r} have {longest} messages: lower min_turns or use another source"
                 )
+            turns = _chain(pools[own_part], known.openers, config.max_turns, rng)
             scripts.append(Script(identity, turns))
     return scripts
 

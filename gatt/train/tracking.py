@@ -10,6 +10,7 @@ Who measures is made before the model is loaded, and only where `track` asks for
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import time
 from collections.abc import Callable, Mapping
 from operator import add
@@ -56,6 +57,8 @@ def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> Any:
 
 ADAPTER: Final = "default"
 """PEFT's name of the adapter in training."""
+
+log = logging.getLogger(__name__)
 
 
 class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
@@ -124,6 +127,11 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
             "adherence": {str(turn): rate for turn, rate in rates.items()},
         }
         if self._best and _measured_on(self._best) != _measured_on(tracked):
+            log.warning(
+                "%s: the best adapter so far (step %d) was measured under other settings: it is not "
+                "held against those to come, and goes with the first of them",
+                self._record.parent, self._best["step"],
+            )  # fmt: skip
             self._best = None
         rank = _rank(tracked["adherence"])
         best = _rank(self._best["adherence"]) if self._best else None

@@ -14,9 +14,9 @@ import matplotlib.pyplot as plt
 
 COLOURS: Final = {"base": "#8a8f98", "base+reminder": "#d08a2e", "gatt": "#1f6fb2"}
 PANELS: Final = {
-    "its own chat": Figure("ordinary_own_135m", split="train"),
+    "its own chat": Figure("ordinary_own", split="train"),
     "people's history: replies that ignore it": Figure(
-        "ordinary_135m", history="reference", split="train"
+        "ordinary", history="reference", split="train"
     ),
 }
 TRAINED: Final = {
@@ -50,13 +50,16 @@ def draw_all(folder: Path) -> None:
 def headline(_folder: Path) -> Any:
     """Return adherence over turns: own chat and people's history side by side."""
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
-    figure.suptitle("GAtt still follows at turn 20 what the base model lost by turn 4", fontsize=11)
+    figure.suptitle(
+        "Told once, Qwen2.5-Coder-0.5B still follows at turn 20, with GAtt",
+        fontsize=11,
+    )
     for axis, (title, seen) in zip(axes, PANELS.items(), strict=True):
         for arm, label in ARMS.items():
             curve(axis, seen, arm, label, COLOURS[arm])
-        axis.set(title=title, xlabel="turn", xlim=(0, 41))
+        axis.set(title=title, xlabel="turn", xlim=(0, 21), xticks=[1, 4, 8, 12, 16, 20])
     axes[0].set_ylabel("replies that follow\nthe instruction, %")
-    axes[0].legend(frameon=False, loc="center right")
+    axes[1].legend(frameon=False, loc="center right", bbox_to_anchor=(1, 0.35))
     return figure
 
 

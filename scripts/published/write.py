@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import yaml
@@ -24,18 +24,35 @@ ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-TABLE30: Final = Figure("table30_135m", "probe_recall", "reference")
-OWN: Final = Figure("ordinary_own_135m", split="train")
-OWN_UNSEEN: Final = Figure("ordinary_own_135m", split="heldout_value")
-PEOPLE: Final = Figure("ordinary_135m", history="reference", split="train")
-PEOPLE_UNSEEN: Final = Figure("ordinary_135m", history="reference", split="heldout_value")
-ROWS: Final = {
-    "asked about it (as in Llama 2's Table 30)": TABLE30,
-    "ordinary reply, its own chat": OWN,
-    "ordinary reply, its own chat, unseen instruction": OWN_UNSEEN,
-    "ordinary reply, people's history": PEOPLE,
-    "ordinary reply, people's history, unseen instruction": PEOPLE_UNSEEN,
+LARGER_ARMS: Final = {
+    "base": "base model",
+    "base+reminder_5": "repeated on every fifth turn",
+    "base+reminder": "on every turn",
+    "gatt": "GAtt",
 }
+"""Of Qwen2.5-Coder-0.5B; `ARMS` are those of SmolLM2-135M."""
+
+
+def rows_of(suffix: str) -> dict[str, Figure]:
+    """Return the rows of a model's table.
+
+    Args:
+        suffix: of its runs' names: nothing for Qwen2.5-Coder-0.5B, `_135m` for SmolLM2-135M.
+    """
+    own, people = f"ordinary_own{suffix}", f"ordinary{suffix}"
+    return {
+        "asked about it (as in Llama 2's Table 30)": Figure(
+            f"table30{suffix}", "probe_recall", "reference"
+        ),
+        "ordinary reply, its own chat": Figure(own, split="train"),
+        "ordinary reply, its own chat, unseen instruction": Figure(own, split="heldout_value"),
+        "ordinary reply, people's history": Figure(people, history="reference", split="train"),
+        "ordinary reply, people's history, unseen instruction": Figure(
+            people, history="reference", split="heldout_value"
+        ),
+    }
+
+
 ABLATIONS: Final = {
     "recipe": "the recipe, 8 turns",
     "reference": "people's replies alone as history (the recipe mixes them with its own)",
@@ -50,53 +67,38 @@ ABLATIONS: Final = {
 }
 
 
-def at_turn_20(head: str, arms: Mapping[str, str], rows: Mapping[str, Figure]) -> str:
-    """Return a table of what each arm keeps at turn 20."""
-    return table(
-        [head, *arms.values()],
-        [
-            [name, *(percent(figure.at(arm, 20), with_interval=False) for arm in arms)]
-            for name, figure in rows.items()
-        ],
-    )
-
-
 def headline() -> str:
-    """Return the table of the first screen."""
-    return at_turn_20("follows its instruction at turn 20", ARMS, ROWS)
+    """Return the table of the first screen: what each arm keeps at turn 20."""
+    rows = []
+    for name, figure in rows_of("").items():
+        found = {arm: figure.at(arm, 20) for arm in LARGER_ARMS}
+        if figure.run == "table30":
+            # The base model was asked in some of the cases only.
+            found["base"] = Figure("table30_base", "probe_recall", "reference").at("base", 20)
+        rows.append([name, *(percent(f, with_interval=False) for f in found.values())])
+    return table(["follows its instruction at turn 20", *LARGER_ARMS.values()], rows)
 
 
-def larger() -> str:
-    """Return the table of Qwen2.5-Coder-0.5B."""
-    arms = {
-        "base": "base model",
-        "base+reminder_5": "repeated on every fifth turn",
-        "base+reminder": "on every turn",
-        "gatt": "GAtt",
-    }
-    rows = {
-        "asked about it": Figure("table30", "probe_recall", "reference"),
-        "ordinary reply, its own chat": Figure("ordinary_own", split="train"),
-        "its own chat, unseen instruction": Figure("ordinary_own", split="heldout_value"),
-        "ordinary reply, people's history": Figure("ordinary", history="reference", split="train"),
-        "people's history, unseen instruction": Figure(
-            "ordinary", history="reference", split="heldout_value"
-        ),
-    }
-    return at_turn_20("at turn 20", arms, rows)
-
-
-def by_turn() -> str:
+def by_turn(suffix: str, arms: Mapping[str, str], turns: Sequence[int]) -> str:
     """Return what each arm keeps turn by turn."""
-    turns = (1, 2, 4, 8, 20, 30, 40)
     rows = [
-        [name, ARMS[arm], *(percent(figure.at(arm, turn), with_interval=True) for turn in turns)]
-        for name, figure in ROWS.items()
-        for arm in ARMS
+        [name, arms[arm], *(percent(figure.at(arm, turn), with_interval=True) for turn in turns)]
+        for name, figure in rows_of(suffix).items()
+        for arm in arms
         if figure.at(arm, 20)
     ]
     head = ["what", "who", *(f"turn {turn}" for turn in turns)]
     return table(head, rows)
+
+
+def turns_small() -> str:
+    """Return the turns of SmolLM2-135M."""
+    return by_turn("_135m", ARMS, (1, 2, 4, 8, 20, 30, 40))
+
+
+def turns_larger() -> str:
+    """Return the turns of Qwen2.5-Coder-0.5B."""
+    return by_turn("", LARGER_ARMS, (1, 2, 4, 8, 12, 20))
 
 
 def ablations() -> str:
@@ -111,7 +113,12 @@ def ablations() -> str:
     )
 
 
-TABLES: Final = {"headline": headline, "larger": larger, "by_turn": by_turn, "ablations": ablations}
+TABLES: Final = {
+    "headline": headline,
+    "turns_larger": turns_larger,
+    "turns_small": turns_small,
+    "ablations": ablations,
+}
 
 
 NAMES: Final = {
@@ -143,6 +150,7 @@ def page(run: str, entry: Mapping[str, Any]) -> str:
         f"**{PLACEHOLDER.sub(rate, entry['answer'])}**\n",
         f"{entry['protocol']}\n",
         *(table_of(run, each, entry.get("published", {})) for each in entry["tables"]),
+        seeds_of(run, first, entry["seeds"]) if "seeds" in entry else "",
         "".join(f"- {PLACEHOLDER.sub(rate, caveat)}\n" for caveat in entry.get("caveats", ())),
         f"Made anew by `{entry['command']}`. {found['model']}, seed {found['seed']}, {found['hardware']}, "
         f"commit {found['commit']}. [All runs](../README.md).\n",
@@ -172,6 +180,18 @@ def table_of(run: str, spec: Mapping[str, Any], published: Mapping[str, Any]) ->
     if spec.get("over") == "later":
         head = ["at once" if turn == 0 else f"{turn} later" for turn in spec["turns"]]
     return title + table(["", *head], rows)
+
+
+def seeds_of(run: str, spec: Mapping[str, Any], command: str) -> str:
+    """Return a table of GAtt's rates with other seeds, a row each: `results/RUN/seeds/SEED/results.json`."""
+    rows = []
+    for seed in sorted(int(path.name) for path in (RESULTS / run / "seeds").iterdir()):
+        figure = figure_of(f"{run}/seeds/{seed}", spec, None)
+        cells = [percent(figure.at("gatt", turn), with_interval=False) for turn in spec["turns"]]
+        rows.append([str(seed), *cells])
+    head = ["seed", *(f"turn {turn}" for turn in spec["turns"])]
+    title = f"GAtt with other seeds of data, training and evaluation (`{command}`):"
+    return f"{title}\n\n{table(head, rows)}"
 
 
 def with_tables(text: str) -> str:

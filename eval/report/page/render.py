@@ -28,7 +28,7 @@ from eval.report.data.selection import (
     percent,
     signed,
 )
-from eval.report.page.transcripts import Transcripts, examples, packed
+from eval.report.data.transcripts import Transcripts, examples, packed
 from eval.report.tables.sections import (
     Cell,
     Table,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
-from eval.report.page.transcripts import Example, Transcripts, examples
+from eval.report.data.transcripts import Example, Transcripts, examples
 from eval.report.tables.sections import Table, legend, main_tables, table_sections
 
 MOST_TURNS: Final = 3

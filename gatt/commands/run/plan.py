@@ -43,6 +43,8 @@ class StagePlan:
     """Of all passes over the rows."""
     num_samples: int = 0
     """That it leaves to the next stage."""
+    samples_file: Path | None = None
+    """Where it leaves them."""
     target_tokens: float = 0
     """Of all replies in these, at most."""
 

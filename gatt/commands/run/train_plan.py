@@ -32,7 +32,8 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
     if synth is not None and synth.share_done < 1:
         num, tokens = float(synth.num_samples), synth.read_tokens + synth.target_tokens
         what = f"{num:.0f} samples to come, at most"
-        if kept := tuple(path for path in config.samples if path.is_file()):
+        others = (path for path in config.samples if path != synth.samples_file)
+        if kept := tuple(path for path in others if path.is_file()):
             more, more_tokens, told = _of_samples(replace(config, samples=kept))
             num, tokens, what = num + more, tokens + more_tokens, f"{what}; {told}"
     else:

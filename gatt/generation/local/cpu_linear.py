@@ -103,7 +103,7 @@ class PackedLinears:
                 vars(layer.module).pop("forward", None)
 
     def _pack(self, layers: list[_Layer]) -> None:
-        """Drop copies of other layers and of changed weights, and make those that are missing."""
+        """Drop copies that are of other layers or out of date, and make the missing ones."""
         state = {layer.key: layer.state for layer in layers}
         self._packed = {k: held for k, held in self._packed.items() if state.get(k) == held.state}
         for layer in layers:

@@ -50,7 +50,7 @@ class EngineCounters:
     `max_kept_tokens`."""
 
 
-class Sampler(Protocol):
+class SharingEngine(Protocol):
     """What these functions take from `gatt.generation.local.engine.TransformersEngine`."""
 
     model: Any
@@ -67,7 +67,7 @@ class Sampler(Protocol):
 
 
 def generate_batch(
-    engine: Sampler, batch: list[Group], params: SamplingParams, adapter: str | None
+    engine: SharingEngine, batch: list[Group], params: SamplingParams, adapter: str | None
 ) -> None:
     """Sample the outputs of the rows of a batch of `plan_batches`."""
     device = engine.model.device
@@ -105,7 +105,7 @@ def generate_batch(
 
 
 def _decode(
-    engine: Sampler,
+    engine: SharingEngine,
     logits: torch.Tensor,
     rows: list[Row],
     cache: RowCache,
@@ -142,7 +142,7 @@ def _decode(
 
 
 def _prefill(
-    engine: Sampler,
+    engine: SharingEngine,
     rows: Sequence[Row],
     cache: RowCache,
     shared: SharedPrefixes,
@@ -167,7 +167,7 @@ def _prefill(
 
 
 def _encode_prefixes(
-    engine: Sampler, batch: list[Group], adapter: str | None
+    engine: SharingEngine, batch: list[Group], adapter: str | None
 ) -> tuple[list[Prefix], dict[int, torch.Tensor]]:
     """Return the groups' prefixes, of which kept parts are used and the rest is encoded.
 
@@ -215,7 +215,7 @@ def _encode_prefixes(
 
 
 def _forward(
-    engine: Sampler,
+    engine: SharingEngine,
     tokens: Sequence[Sequence[int]],
     cache: RowCache,
     shared: SharedPrefixes,
@@ -280,7 +280,7 @@ def _invert(
 
 
 def generate_by_reencoding(
-    engine: Sampler, rows: Sequence[Row], params: SamplingParams
+    engine: SharingEngine, rows: Sequence[Row], params: SamplingParams
 ) -> Iterator[Row]:
     """Yield rows with their output; those of one length are sampled together.
 
@@ -298,7 +298,7 @@ def generate_by_reencoding(
             yield from part
 
 
-def _answer(engine: Sampler, rows: Sequence[Row], params: SamplingParams, room: int) -> None:
+def _answer(engine: SharingEngine, rows: Sequence[Row], params: SamplingParams, room: int) -> None:
     model = engine.model
     prompts = torch.tensor([row.prompt for row in rows], device=model.device)
     # The model's own defaults, such as a repetition penalty, are put aside.

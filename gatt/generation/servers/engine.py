@@ -30,7 +30,7 @@ _KEY: Final = "put a key that may use the model into the variable that server.ap
 _WAYS_OUT: Final[Mapping[str | int, str]] = {
     "unreachable": "start the server or mend server.urls",
     "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
-    "other": "look at the server's log",
+    "other": "look at the server's log, or leave this dialogue out",
     301: "put the URL that it redirects to, up to /v1, into server.urls",
     401: _KEY,
     403: _KEY,
@@ -170,11 +170,11 @@ class OpenAIEngine:
                 break
             log.info("%s: request %r: %s: trying again", endpoint.url, request.key, fault)
             await asyncio.sleep(_pause(fault, len(failed)))
+        way_out = _WAYS_OUT.get(fault.kind, _WAYS_OUT["other"])
         raise GenerationError(
             f"{endpoint.url}: request {request.key!r} failed {len(failed)} times, the last time: "
-            f"{fault} ({self.counters.num_replies} replies were had before): "
-            f"{_WAYS_OUT[fault.kind]}, then run again: it goes on "
-            "where it stopped"
+            f"{fault} ({self.counters.num_replies} replies were had before): {way_out}, then run again: it "
+            "goes on where it stopped"
         )
 
     async def _ask(

@@ -336,7 +336,7 @@ def _make(
     trained_on = TrainedOn.of(())
     counts = {path: count_lines(path) for path in config.samples}
     if len(counts) > 1:
-        log.info("samples: %s", ", ".join(f"{num} of {path}" for path, num in counts.items()))
+        log.info("samples: %s", ", ".join(f"{num} from {path}" for path, num in counts.items()))
 
     def samples(bar: Bar) -> Iterator[GattSample]:
         for sample in read_all_samples(config.samples):

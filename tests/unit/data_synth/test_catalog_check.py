@@ -79,15 +79,19 @@ def test_a_sound_folder_has_no_problem(tmp_path):
 )
 def test_a_seeded_fault_is_found_and_placed(tmp_path, changes, expected):
     found = problems(write(tmp_path, TENNIS, other(**changes)))
-    assert all(line.startswith("hobbies.yaml ") and "hobby.chess" in line for line in found)
+    assert all(line.startswith("hobbies.yaml hobby.chess: ") for line in found)
     assert any(expected in line for line in found)
 
 
-def test_the_first_broken_entry_of_a_file_is_reported(tmp_path):
-    (found,) = problems(write(tmp_path, TENNIS, other(split="tset"), other(id="chess")))
-    assert "hobbies.yaml file: entry 'hobby.chess': 'split' is 'tset'" in found
+def test_every_broken_entry_of_a_file_is_reported(tmp_path):
+    found = problems(write(tmp_path, other(split="tset"), TENNIS, other(id="chess")))
+    assert len(found) == 2
+    assert "'split' is 'tset'" in found[0]
+    assert "expected an id that starts with 'hobby.'" in found[1]
     again = other(value="x", verbose=["a"], terse="b")
     assert any("stands twice" in line for line in problems(write(tmp_path, other(), again)))
+    (once,) = problems(write(tmp_path, TENNIS, other(), abuot="x"))
+    assert "unknown key 'abuot', did you mean 'about'?" in once
 
 
 def test_broken_files_and_a_folder_without_any_are_reported(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from eval.config import EvalConfig
 from eval.report.charts.curves import save_main_chart
 from eval.report.data.selection import Curves
-from eval.report.page.transcripts import Transcripts
+from eval.report.data.transcripts import Transcripts
 from eval.report.tables.written import markdown_tables
 from eval.rollout.roll_out import roll_out
 from eval.run import evaluate

@@ -55,6 +55,28 @@ def test_it_is_held_against_this_process_too(tmp_path: Path) -> None:
         take_lock(tmp_path / "gone" / "a")
 
 
+def test_a_forked_process_that_lives_on_does_not_hold_it(tmp_path: Path) -> None:
+    lock = take_lock(tmp_path / "a")
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        os.read(reader, 1)
+        os._exit(0)
+    lock.release()
+    take_lock(tmp_path / "a").release()
+    os.write(writer, b"x")
+    os.waitpid(child, 0)
+
+
+def test_a_lock_whose_file_is_deleted_does_not_free_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    first = take_lock(path)
+    lock_path(path).unlink()
+    second = take_lock(path)
+    first.release()
+    refused(path)
+    second.release()
+
+
 def test_what_reads_data_is_imported_where_there_is_no_fcntl() -> None:
     code = (
         "import sys; sys.modules['fcntl'] = None\n"

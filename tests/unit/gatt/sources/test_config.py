@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gatt.errors import ConfigError, DataError
-from gatt.sources.config import SourceConfig
-from gatt.sources.load import load_dialogues
+from gatt.sources.config import NAMES, SourceConfig
+from gatt.sources.load import READERS, load_dialogues
 
 CARD = """---
 configs:
@@ -113,3 +113,7 @@ def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         SourceConfig(**settings)
+
+
+def test_each_name_has_a_reader() -> None:
+    assert {*READERS, "questions"} == set(NAMES)

@@ -148,7 +148,7 @@ def test_an_interrupted_run_keeps_its_best_and_measures_what_is_left(
 
 @pytest.mark.parametrize("other", [{"history": "own"}, {"num_cases": 8}, {"adherence": {"1": 1.0}}])
 def test_a_best_that_was_measured_otherwise_is_not_held_against_the_later_ones(
-    tmp_path: Path, other: dict[str, Any]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, other: dict[str, Any]
 ) -> None:
     measured = {"step": 2, "suite": "s", "history": "reference", "num_cases": 10, "turn": 3}
     trainer: Any = SimpleNamespace(refuse_spread_weights=len, log_beside=lambda *_: None)
@@ -164,6 +164,7 @@ def test_a_best_that_was_measured_otherwise_is_not_held_against_the_later_ones(
         tracker.on_train_begin()
         tracker.measure(4)
         assert [record["step"] for record in kept] == [4] * (not is_held)
+        assert ("under other settings" in caplog.text) != is_held
 
 
 def test_the_undecided_are_in_no_rate() -> None:

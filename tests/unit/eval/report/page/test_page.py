@@ -16,8 +16,8 @@ import pytest
 
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, headline
+from eval.report.data.transcripts import Transcripts, examples
 from eval.report.page.render import render_report, report_text
-from eval.report.page.transcripts import Transcripts, examples
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import HOSTILE, fake_results, fake_samples, sample

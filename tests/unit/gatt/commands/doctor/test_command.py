@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gatt.cli import main
-from gatt.commands.doctor.command import EXIT_PROBLEM, EXTRAS
+from gatt.commands.doctor.command import EXIT_PROBLEM, EXTRAS, without_home
 from gatt.train import self_check
 
 
@@ -42,3 +42,8 @@ def test_a_wrong_attention_is_said_and_sets_the_status(monkeypatch, capsys, erro
     text = capsys.readouterr().out
     assert re.search("FAILED: RuntimeError" if error else "flex .*WRONG: loss off by 0.5", text)
     assert "anna" not in text
+
+
+def test_homes_of_every_system_are_left_out() -> None:
+    text = "/home/anna/x, /Users/bert/y, C:\\Users\\carl\\z"
+    assert not re.search("anna|bert|carl", without_home(text))

@@ -65,8 +65,11 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     earlier = {"synth": StagePlan(summary="", model=None, num_samples=6, target_tokens=60)}
     assert train_plan(train.config, earlier).share_done == pytest.approx(2 / 30)
     kept = write_samples(bot / "kept.jsonl", [sample(n, 2) for n in range(3)])
-    both = replace(train.config, samples=(*train.config.samples, kept))
-    assert "6 samples to come, at most; 3 samples, 3 rows" in train_plan(both, earlier).summary
+    begun = write_samples(bot / "begun.jsonl", [])
+    both = replace(train.config, samples=(begun, kept))
+    synth = replace(earlier["synth"], samples_file=begun)
+    said = train_plan(both, {"synth": synth}).summary
+    assert "6 samples to come, at most; 3 samples, 3 rows" in said
     (folder / "train.json").write_text('{"status": "finished"}', encoding="utf-8")
     assert train_plan(train.config, earlier).share_done == 1.0
     rows = bot / "run" / "eval" / "rollouts.jsonl"

@@ -153,6 +153,7 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
         (error(400, "This model's maximum context length is 512 tokens."), TOO_LONG),
         (error(413, "the request exceeds the available context size (512 tokens)"), TOO_LONG),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
+        ("content_filter", Generation(WRONG, "content_filter", 7)),
     ],
 )
 def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -> None:
@@ -163,7 +164,7 @@ def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -
 @pytest.mark.parametrize(
     ("answer", "facts"),
     [
-        (error(401, "no such key"), ("401", "no such key", "OPENAI_API_KEY")),
+        (error(401, "no such key"), ("401", "no such key", "server.api_key_env")),
         (error(404, "no model"), ("404", "no model", repr(MODEL), "server.urls")),
         (Answer(422, {"detail": "Unexpected: {'seed'}"}), ("422", "Unexpected: {'seed'}")),
         (Answer(400, {"detail": [{"loc": "n"}]}), ("400", '[{"loc": "n"}]', "server.extra_body")),
