@@ -67,7 +67,7 @@ def test_messages_and_sharegpt_give_the_same(tmp_path: Path) -> None:
             {"conversations": [{"from": "narrator", "value": "Hi"}]},
             r"line 2: message 1: unknown speaker 'narrator': expected one of human, user",
         ),
-        ({"conversations": "Hi"}, r"line 2: 'messages' is str: expected a list"),
+        ({"conversations": "Hi"}, r"line 2: 'conversations' is str: expected a list"),
         ({"text": "Hi"}, r"line 2: no 'messages' \(found keys: text\)"),
     ],
 )
