@@ -232,10 +232,10 @@ stage_qwen_heldout() {
   qwen heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
     --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
 }
-stage_qwen_cost() {
+stage_qwen_cost() { qwen cost false_trigger cost; }
+stage_qwen_perplexity() { # of plain dialogues, to results/qwen/perplexity.json
   local out=runs/evidence/qwen configs=configs/qwen
-  evaluate cost false_trigger cost ${DTYPE:+--engine.dtype="$DTYPE"}
-  perplexity cost ${DTYPE:+--engine.dtype="$DTYPE"}
+  perplexity qwen ${DTYPE:+--engine.dtype="$DTYPE"}
 }
 split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: base model and GAtt under it, to results/NAME
   local name=$1 folder=$out/qwen/$1
