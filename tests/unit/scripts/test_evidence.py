@@ -25,7 +25,7 @@ STAGES = (
     "ability", "validation", "table30", "ordinary", "attend", "heldout", "combined", "switch", "cost",
     "long", "ablations", "samples", "gpu", "qwen_validation", "qwen_table30", "qwen_table30_base",
     "qwen_table30_40", "qwen_ordinary", "qwen_ordinary_own", "qwen_ordinary_40", "qwen_heldout",
-    "qwen_cost", "qwen_small", "qwen_large",
+    "qwen_cost", "qwen_perplexity", "qwen_small", "qwen_large",
 )  # fmt: skip
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 SCHEMAS: dict[str, type[Any]] = {
