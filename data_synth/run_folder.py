@@ -20,7 +20,7 @@ from gatt.data.sample import GattSample, read_samples
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.store import RecordStore
-from gatt.sources.base import SourceReport
+from gatt.sources.base import SYSTEM_REMOVED, SourceReport
 from gatt.verifiers import verifier_versions
 
 SAMPLES_FILE: Final = "samples.jsonl"
@@ -165,7 +165,7 @@ def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> Samp
         keep_trailing_newline=True,
     ).render(
         config=config, to_yaml=to_yaml(config), counts=counts, report=report,
-        example=example,
+        system_removed=SYSTEM_REMOVED, example=example,
         example_turns=[[" ".join(x.split()).replace("|", "\\|") for x in turn] for turn in said[:3]],
     )  # fmt: skip
     atomic_write_text(samples.with_name(CARD_FILE), text)

@@ -6,11 +6,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part, partition
 from gatt.errors import DataError
 from gatt.sources.config import SourceConfig
+
+SYSTEM_REMOVED: Final = "system message removed"
+"""How a report names it."""
 
 
 @dataclass
@@ -39,7 +43,7 @@ def _whole_exchanges(dialogue: Dialogue, report: SourceReport) -> Dialogue | Non
     """Return the dialogue without system message and open last turn; None if nothing is left."""
     body: tuple[Message, ...] = dialogue.messages
     if dialogue.has_system:
-        report.changed["system message removed"] += 1
+        report.changed[SYSTEM_REMOVED] += 1
         body = body[1:]
     if len(body) % 2:
         report.changed["open last turn cut"] += 1

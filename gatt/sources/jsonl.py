@@ -50,9 +50,11 @@ def parse_row(raw: object, default_id: str | None = None) -> Dialogue:
     Raises:
         DataError: neither form, an unknown speaker, or see `gatt.data.dialogue.Dialogue`.
     """
-    if not isinstance(raw, Mapping) or not any(column in raw for column in COLUMNS):
+    if not isinstance(raw, Mapping):
         return parse_dialogue(raw, default_id)
-    name = next(column for column in COLUMNS if column in raw)
+    name = next((column for column in COLUMNS if column in raw), None)
+    if name is None:
+        return parse_dialogue(raw, default_id)
     if not isinstance(turns := raw[name], list):
         raise DataError(f"{name!r} is {type(turns).__name__}: expected a list")
     messages = [_message(index, turn) for index, turn in enumerate(turns, start=1)]
