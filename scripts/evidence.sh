@@ -261,18 +261,18 @@ stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets tha
   other_student small smollm2-135m-instruct "{teacher: $out/qwen/small_teacher/adapter, own: $out/qwen/small_own/adapter}" \
     --arms='[base, teacher, own]' --num_dialogues=40
 }
-stage_qwen_large() { # teacher and student the same, as in the paper: the 1.5B on six dialogues of each set
-  local file part parts=()
+stage_qwen_large() { # teacher and student the same, as in the paper: the 1.5B on five dialogues of each set
+  local file part parts=() model=qwen2.5-coder-1.5b-instruct
   restore qwen qwen
   mkdir -p "$out/qwen/large_samples"
   for file in "$out"/qwen/{chitchat,questions}_*/samples.jsonl; do
     part=$out/qwen/large_samples/$(basename "$(dirname "$file")").jsonl
-    head -n 6 "$file" >"$part"
+    head -n 5 "$file" >"$part"
     parts+=("$part")
   done
-  student large qwen2.5-coder-1.5b-instruct --samples="$(listed "${parts[@]}")"
-  other_student large qwen2.5-coder-1.5b-instruct "{gatt: $out/qwen/large/adapter}" \
-    --arms='[base, gatt, base+reminder]' --num_dialogues=20
+  student large "$model" --samples="$(listed "${parts[@]}")"
+  other_student large "$model" "{gatt: $out/qwen/large/adapter}" --arms='[base, gatt]' \
+    --only_trained=false --splits='[heldout_value]'
 }
 student() { # student NAME MODEL [KEY=VALUE…]: trained as the 0.5B is
   gatt train --config configs/qwen/train.yaml --output_dir="$out/qwen/$1" --model="$2" "${@:3}"
