@@ -232,7 +232,7 @@ stage_qwen_heldout() {
   qwen heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
     --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
 }
-stage_qwen_cost() { qwen cost false_trigger cost; }
+stage_qwen_cost() { qwen cost false_trigger cost --num_plain=32; }
 stage_qwen_perplexity() { # of plain dialogues, to results/qwen/perplexity.json
   local out=runs/evidence/qwen configs=configs/qwen
   perplexity qwen ${DTYPE:+--engine.dtype="$DTYPE"}
@@ -251,28 +251,33 @@ stage_qwen_split_validation() { # which exponent is best: 1 is the base model as
 stage_qwen_split() { # the exponent that the validation part chose
   split_softmax split_softmax 0.8 ordinary
 }
-stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself
+stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself: one sample in three of both
   local files
   restore qwen qwen
   restore data data
-  of_sets data
-  student small_teacher smollm2-135m-instruct
+  some small_teacher_samples 'NR % 3 == 1' "$out"/qwen/{chitchat,questions}_*/samples.jsonl
+  student small_teacher smollm2-135m-instruct --samples="$(listed "${files[@]}")"
+  some small_own_samples 'NR % 3 == 1' "$out"/data/*/samples.jsonl
   student small_own smollm2-135m-instruct --samples="$(listed "${files[@]}")"
   other_student small smollm2-135m-instruct "{teacher: $out/qwen/small_teacher/adapter, own: $out/qwen/small_own/adapter}" \
-    --arms='[base, teacher, own]' --num_dialogues=40
+    --arms='[base, teacher, own]' --num_dialogues=20
 }
-stage_qwen_large() { # teacher and student the same, as in the paper: the 1.5B on five dialogues of each set
-  local file part parts=() model=qwen2.5-coder-1.5b-instruct
+stage_qwen_large() { # teacher and student the same, as in the paper: the 1.5B on five samples of each set
+  local files model=qwen2.5-coder-1.5b-instruct
   restore qwen qwen
-  mkdir -p "$out/qwen/large_samples"
-  for file in "$out"/qwen/{chitchat,questions}_*/samples.jsonl; do
-    part=$out/qwen/large_samples/$(basename "$(dirname "$file")").jsonl
-    head -n 5 "$file" >"$part"
-    parts+=("$part")
-  done
-  student large "$model" --samples="$(listed "${parts[@]}")"
+  some large_samples 'NR <= 5' "$out"/qwen/{chitchat,questions}_*/samples.jsonl
+  student large "$model" --samples="$(listed "${files[@]}")"
   other_student large "$model" "{gatt: $out/qwen/large/adapter}" --arms='[base, gatt]' \
     --only_trained=false --splits='[heldout_value]'
+}
+some() { # some AT CONDITION FILE…: the lines that awk takes, to runs/evidence/qwen/AT/SET.jsonl, into `files`
+  local file at=$out/qwen/$1 condition=$2
+  mkdir -p "$at"
+  files=()
+  for file in "${@:3}"; do
+    files+=("$at/$(basename "$(dirname "$file")").jsonl")
+    awk "$condition" "$file" >"${files[-1]}"
+  done
 }
 student() { # student NAME MODEL [KEY=VALUE…]: trained as the 0.5B is
   gatt train --config configs/qwen/train.yaml --output_dir="$out/qwen/$1" --model="$2" "${@:3}"
