@@ -237,19 +237,22 @@ stage_qwen_perplexity() { # of plain dialogues, to results/qwen/perplexity.json
   local out=runs/evidence/qwen configs=configs/qwen
   perplexity qwen ${DTYPE:+--engine.dtype="$DTYPE"}
 }
-split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: base model and GAtt under it, to results/NAME
+split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: an evaluation under it, to results/NAME
   local name=$1 folder=$out/qwen/$1
-  "${PYTHON:-python3}" scripts/split_softmax.py "$2" "configs/qwen/eval_$3.yaml" --arms='[base, gatt]' --output_dir="$folder" \
+  "${PYTHON:-python3}" scripts/split_softmax.py "$2" "configs/qwen/eval_$3.yaml" --output_dir="$folder" \
     ${DTYPE:+--engine.dtype="$DTYPE"} "${@:4}"
   publish "$name" "$folder"
   replies "$name" "$folder"
 }
-stage_qwen_split_validation() { # which exponent is best: 1 is the base model as it is
+stage_qwen_split_validation() { # which exponent is best for the base model: 1 leaves it as it is
   local exponent
-  for exponent in 1 0.9 0.8 0.6; do split_softmax "split_softmax_validation_$exponent" "$exponent" validation; done
+  for exponent in 1 0.9 0.8 0.6; do
+    split_softmax "split_softmax_validation_$exponent" "$exponent" validation --arms='[base]' \
+      --only_trained=false --turns='[1, 2, 4, 20]'
+  done
 }
 stage_qwen_split() { # the exponent that the validation part chose
-  split_softmax split_softmax 0.8 ordinary
+  split_softmax split_softmax 0.8 ordinary --arms='[base, gatt]'
 }
 stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself: one sample in three of both
   local files

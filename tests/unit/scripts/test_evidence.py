@@ -25,7 +25,7 @@ STAGES = (
     "ability", "validation", "table30", "ordinary", "attend", "heldout", "combined", "switch", "cost",
     "long", "ablations", "samples", "gpu", "qwen_validation", "qwen_table30", "qwen_table30_base",
     "qwen_table30_40", "qwen_ordinary", "qwen_ordinary_own", "qwen_ordinary_40", "qwen_heldout",
-    "qwen_cost", "qwen_perplexity", "qwen_small", "qwen_large",
+    "qwen_cost", "qwen_perplexity", "qwen_split_validation", "qwen_split", "qwen_small", "qwen_large",
 )  # fmt: skip
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 SCHEMAS: dict[str, type[Any]] = {
@@ -35,6 +35,7 @@ SCHEMAS: dict[str, type[Any]] = {
 # It records the command, and leaves the files that the script reads.
 STAND_IN = """#!/usr/bin/env bash
 [[ $1 != - ]] || exit 0
+[[ $1 != scripts/split_softmax.py ]] || set -- -m gatt eval --config "${@:3}"
 [[ $1 != *.py ]] || exec "$REAL_PYTHON" "$@"
 printf '%s\\x1f' "${@:3}" >>"$RECORD"; echo >>"$RECORD"
 for word in "$@"; do
