@@ -255,23 +255,26 @@ stage_qwen_split() { # the exponent that the validation part chose
   split_softmax split_softmax 0.8 ordinary --arms='[base, gatt]'
 }
 stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself: one sample in three of both
-  local files
+  local files history
   restore qwen qwen
   restore data data
   some small_teacher_samples 'NR % 3 == 1' "$out"/qwen/{chitchat,questions}_*/samples.jsonl
   student small_teacher smollm2-135m-instruct --samples="$(listed "${files[@]}")"
   some small_own_samples 'NR % 3 == 1' "$out"/data/*/samples.jsonl
   student small_own smollm2-135m-instruct --samples="$(listed "${files[@]}")"
-  other_student small smollm2-135m-instruct "{teacher: $out/qwen/small_teacher/adapter, own: $out/qwen/small_own/adapter}" \
-    --arms='[base, teacher, own]' --num_dialogues=20
+  for history in reference own; do
+    other_student small "$history" smollm2-135m-instruct --arms='[base, teacher, own]' --num_dialogues=20 \
+      --adapters="{teacher: $out/qwen/small_teacher/adapter, own: $out/qwen/small_own/adapter}"
+  done
 }
 stage_qwen_large() { # teacher and student the same, as in the paper: the 1.5B on five samples of each set
-  local files model=qwen2.5-coder-1.5b-instruct
+  local files model=qwen2.5-coder-1.5b-instruct unseen=(--only_trained=false --splits='[heldout_value]')
   restore qwen qwen
   some large_samples 'NR <= 5' "$out"/qwen/{chitchat,questions}_*/samples.jsonl
   student large "$model" --samples="$(listed "${files[@]}")"
-  other_student large "$model" "{gatt: $out/qwen/large/adapter}" --arms='[base, gatt]' \
-    --only_trained=false --splits='[heldout_value]'
+  other_student large reference "$model" --adapters="{gatt: $out/qwen/large/adapter}" --arms='[base, gatt]' "${unseen[@]}"
+  other_student large own "$model" --adapters="{gatt: $out/qwen/large/adapter}" --arms='[base, gatt]' "${unseen[@]}" \
+    --num_dialogues=10
 }
 some() { # some AT CONDITION FILE…: the lines that awk takes, to runs/evidence/qwen/AT/SET.jsonl, into `files`
   local file at=$out/qwen/$1 condition=$2
@@ -285,13 +288,8 @@ some() { # some AT CONDITION FILE…: the lines that awk takes, to runs/evidence
 student() { # student NAME MODEL [KEY=VALUE…]: trained as the 0.5B is
   gatt train --config configs/qwen/train.yaml --output_dir="$out/qwen/$1" --model="$2" "${@:3}"
 }
-other_student() { # other_student NAME MODEL ADAPTERS [KEY=VALUE…]: 20 turns of people's and of its own history
-  local name=student_$1 history
-  shift
-  for history in reference own; do
-    qwen "${name}_$history" adherence ordinary --engine.model="$1" --adapters="$2" \
-      --histories="[$history]" "${@:3}"
-  done
+other_student() { # other_student NAME HISTORY MODEL KEY=VALUE…: 20 turns of people's or of its own history
+  qwen "student_$1_$2" adherence ordinary --engine.model="$3" --histories="[$2]" "${@:4}"
 }
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
