@@ -246,13 +246,13 @@ split_softmax() { # split_softmax NAME EXPONENT CONFIG [KEY=VALUE…]: an evalua
 }
 stage_qwen_split_validation() { # which exponent is best for the base model: 1 leaves it as it is
   local exponent
-  for exponent in 1 0.9 0.8 0.6; do
+  for exponent in 1 0.8 0.6 0.4; do
     split_softmax "split_softmax_validation_$exponent" "$exponent" validation --arms='[base]' \
       --only_trained=false --turns='[1, 2, 4, 20]'
   done
 }
 stage_qwen_split() { # the exponent that the validation part chose
-  split_softmax split_softmax 0.8 ordinary --arms='[base, gatt]'
+  split_softmax split_softmax 0.6 ordinary --arms='[base, gatt]'
 }
 stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself: one sample in three of both
   local files history
