@@ -60,7 +60,7 @@ step() { # step NAME SECONDS COMMAND…: run with a limit, keep the log, go on a
 tests() { # tests NAME SECONDS FILE…
   local name=$1 limit=$2
   shift 2
-  step "$name" "$limit" "$python" -m pytest -v --timeout 90 --maxfail 5 -p no:cacheprovider --durations 5 "$@"
+  step "$name" "$limit" "$python" -m pytest -v --timeout 180 --maxfail 5 -p no:cacheprovider --durations 5 "$@"
 }
 bench() { # bench NAME SIZE SECONDS ROUNDS BATCH…: the comb against TRL on a random Llama, 20 turns
   local name=$1 size=$2 limit=$3 rounds=$4
@@ -70,12 +70,12 @@ bench() { # bench NAME SIZE SECONDS ROUNDS BATCH…: the comb against TRL on a r
     --gradient-checkpointing --tokenizer "${GATT_TOKENIZER:-smollm2-135m-instruct}" \
     --peak-tflops "${PEAK_TFLOPS:-989}" --json "$out/$name.json"
 }
-tests attention 110 tests/numerics/test_cuda.py
-tests training 80 tests/numerics/test_cuda_training.py
-step sampling 60 "$python" scripts/bench_sampling.py --device cuda --model random-llama:1b --part turns --rounds 1 \
+tests attention 125 tests/numerics/test_cuda.py
+tests training 150 tests/numerics/test_cuda_training.py
+step sampling 50 "$python" scripts/bench_sampling.py --device cuda --model random-llama:1b --part turns --rounds 1 \
   --tokenizer "${GATT_TOKENIZER:-smollm2-135m-instruct}" --json "$out/sampling.json"
-bench bench_1b 1b 80 1 4 8
-bench bench_8b 8b 140 1 4
+bench bench_1b 1b 70 1 4 8
+bench bench_8b 8b 85 1 4
 
 for table in "$out"/{sampling,bench_1b,bench_8b}.log; do [[ -f $table ]] && sed -n '/┏/,$p' "$table"; done
 for log in "$out"/{attention,training}.log; do [[ -f $log ]] && tail -n 3 "$log"; done
