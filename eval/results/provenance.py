@@ -25,7 +25,8 @@ def head(config: EvalConfig) -> dict[str, Any]:
     commit = found.pop("commit") or {}
     state = "" if commit.get("is_clean", True) else " with uncommitted changes"
     memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
-    hardware = [*found["gpus"], found["cpu"], f"{found['num_cpus']} cores", memory]
+    cores = f"{found['num_cpus']} core{'s' * (found['num_cpus'] != 1)}"
+    hardware = [*found["gpus"], found["cpu"], cores, memory]
     return {
         "name": config.output_dir.name,
         "model": config.engine.model,
