@@ -104,7 +104,11 @@ def test_every_command_is_one_that_runs(
 @pytest.mark.parametrize(
     ("guide", "catalog", "families"),
     [
-        ("dental_clinic", "instructions", ("clinic", "errands", "leisure", "other_bot", "services")),
+        (
+            "dental_clinic",
+            "instructions",
+            ("clinic", "errands", "leisure", "other_bot", "services"),
+        ),
         ("own_data", "my_catalog", ("support",)),
     ],
 )
