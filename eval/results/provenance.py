@@ -10,7 +10,7 @@ from eval.config import EvalConfig
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.input_file import read_json
-from gatt.runs.provenance import provenance
+from gatt.runs.provenance import cores, provenance
 
 FILE: Final = "calls.json"
 AGAIN: Final = "judged_again"
@@ -25,8 +25,7 @@ def head(config: EvalConfig) -> dict[str, Any]:
     commit = found.pop("commit") or {}
     state = "" if commit.get("is_clean", True) else " with uncommitted changes"
     memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
-    cores = f"{found['num_cpus']} core{'s' * (found['num_cpus'] != 1)}"
-    hardware = [*found["gpus"], found["cpu"], cores, memory]
+    hardware = [*found["gpus"], found["cpu"], cores(found["num_cpus"]), memory]
     return {
         "name": config.output_dir.name,
         "model": config.engine.model,

@@ -52,6 +52,11 @@ def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
     }
 
 
+def cores(num: int) -> str:
+    """Return a number of processors in words."""
+    return f"{num} core{'s' * (num != 1)}"
+
+
 def versions() -> dict[str, str | None]:
     """Return the installed version of each of `PACKAGES`; None for one that is missing."""
     found: dict[str, str | None] = {}

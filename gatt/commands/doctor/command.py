@@ -41,7 +41,7 @@ def _facts() -> Iterator[str]:
     """Yield a line for each thing that is there, or not."""
     import torch
 
-    from gatt.runs.provenance import provenance
+    from gatt.runs.provenance import cores, provenance
 
     about = provenance([])
     yield f"python {about['python']}, {about['platform']}"
@@ -49,7 +49,7 @@ def _facts() -> Iterator[str]:
         yield f"{name} {version or 'MISSING'}"
     if commit := about["commit"]:
         yield f"commit {commit['id'][:12]}{'' if commit['is_clean'] else ', changed'}"
-    yield f"processor: {about['cpu']}, {about['num_cpus']} cores, {about['memory_gib']} GiB"
+    yield f"processor: {about['cpu']}, {cores(about['num_cpus'])}, {about['memory_gib']} GiB"
     yield f"GPUs: {', '.join(about['gpus']) or 'none'}; CUDA {torch.version.cuda or 'not built in'}"
     for module in EXTRAS:
         yield f"extra {module}: {'yes' if importlib.util.find_spec(module) else 'no'}"
