@@ -251,7 +251,7 @@ stage_qwen_split_validation() { # which exponent is best for the base model: 1 l
       --only_trained=false --turns='[1, 2, 4, 20]'
   done
 }
-stage_qwen_split() { # the exponent that the validation part chose
+stage_qwen_split() { # the exponent that the validation part chose, before 0.4 was tried
   split_softmax split_softmax 0.6 ordinary --arms='[base, gatt]'
 }
 stage_qwen_small() { # SmolLM2-135M on these samples, and on as many targets that it drew itself: one sample in three of both
