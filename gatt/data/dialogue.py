@@ -13,6 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
+from gatt.data.expectation import Expectation
 from gatt.errors import DataError
 from gatt.runs.store import parsed_records
 
@@ -31,8 +32,12 @@ class Message:
 
     role: Role
     content: str
+    expect: Expectation | None = None
+    """What the reply to a user message must hold; None: nothing that a rule could check."""
 
     def __post_init__(self) -> None:
+        if self.expect is not None and self.role != "user":
+            raise DataError(f"'expect' in a {self.role!r} message: expected it in user messages only")
         if self.role not in ROLES:
             raise DataError(f"unknown role {self.role!r}: expected one of {', '.join(ROLES)}")
         content: object = self.content  # read from JSON, so it may be anything
@@ -52,7 +57,7 @@ class Message:
             ) from None
 
     def as_dict(self) -> dict[str, str]:
-        """Return the message as chat templates and servers take it."""
+        """Return the message as chat templates and servers take it: without `expect`."""
         return {"role": self.role, "content": self.content}
 
 
@@ -112,6 +117,11 @@ class Dialogue:
         return tuple(m.content for m in self.messages if m.role == "user")
 
     @property
+    def expectations(self) -> tuple[Expectation | None, ...]:
+        """What the reply to each user message must hold, turn 1 first."""
+        return tuple(m.expect for m in self.messages if m.role == "user")
+
+    @property
     def replies(self) -> tuple[str, ...]:
         """The assistant messages; one fewer than turns if the last is open."""
         return tuple(m.content for m in self.messages if m.role == "assistant")
@@ -131,8 +141,11 @@ class Dialogue:
         return type(self)(self.id, self.messages[: users[num_turns - 1] + 2])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the dialogue as one JSONL object."""
-        return {"id": self.id, "messages": [m.as_dict() for m in self.messages]}
+        """Return the dialogue as one JSONL object; a message has the key `expect` only where it holds one."""
+        messages: list[dict[str, Any]] = [
+            m.as_dict() | ({"expect": m.expect.as_dict()} if m.expect else {}) for m in self.messages
+        ]
+        return {"id": self.id, "messages": messages}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +172,9 @@ def parse_messages(raw: object) -> tuple[Message, ...]:
         if not isinstance(item, Mapping) or not {"role", "content"} <= set(item):
             raise DataError(f"message {index + 1}: expected an object with 'role' and 'content'")
         try:
-            messages.append(Message(item["role"], item["content"]))
+            raw = item.get("expect")
+            expect = None if raw is None else Expectation.from_dict(raw)
+            messages.append(Message(item["role"], item["content"], expect))
         except DataError as error:
             raise DataError(f"message {index + 1}: {error}") from None
     return tuple(messages)
