@@ -35,7 +35,7 @@ from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint, provenance, versions
 from gatt.runs.store import RecordStore
-from gatt.sources.base import SYSTEM_REMOVED, SourceReport
+from gatt.sources.base import SourceReport
 from gatt.sources.load import load_dialogues
 
 log = logging.getLogger(__name__)
@@ -89,13 +89,6 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     catalog = config.instructions.load()
     teacher = cache(engine or partial(make_engine, config.teacher.engine, _adapters(config)))
     dialogues, report = load_source(config, teacher, weights)
-    if num_removed := report.changed[SYSTEM_REMOVED]:
-        log.warning(
-            "source %s: %d dialogues had a system message of their own, which was removed: the "
-            "instruction takes its place; put what must hold into a catalogue entry",
-            report.source,
-            num_removed,
-        )
     plan = plan_samples(dialogues, catalog, config)
     made = {"digest": plan.digest, "num_turns": plan.num_turns(range(len(plan)))}
     settings = fingerprinted(config) | {"teacher_weights": weights, "plan": made}

@@ -20,7 +20,8 @@ from gatt.data.sample import GattSample, read_samples
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.store import RecordStore
-from gatt.sources.base import SYSTEM_REMOVED, SourceReport
+from gatt.sources.base import SourceReport
+from gatt.sources.reasons import SYSTEM_REMOVED
 from gatt.verifiers import verifier_versions
 
 SAMPLES_FILE: Final = "samples.jsonl"

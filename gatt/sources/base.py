@@ -42,12 +42,12 @@ class SourceReport:
     def drop(self, reason: str, example: str) -> None:
         """Count a dialogue that is not returned."""
         self.dropped[reason] += 1
-        self.examples.setdefault(reason, example)
+        self.examples.setdefault(reason, _printable(example))
 
     def change(self, reason: str, example: str) -> None:
         """Count a dialogue that is altered."""
         self.changed[reason] += 1
-        self.examples.setdefault(reason, example)
+        self.examples.setdefault(reason, _printable(example))
 
     def dropped_with_examples(self) -> str:
         """Return the reasons with their counts and examples, most frequent first."""
@@ -56,6 +56,13 @@ class SourceReport:
             + (f" (first: {self.examples[reason]})" if reason in self.examples else "")
             for reason, count in self.dropped.most_common()
         )
+
+    def table(self, counts: Counter[str]) -> list[tuple[str, int, str]]:
+        """Return reason, count and example of `dropped` or `changed` as cells of a Markdown table."""
+        return [
+            (reason, count, _cell(self.examples.get(reason, "")))
+            for reason, count in counts.most_common()
+        ]
 
     def lines(self) -> Iterator[str]:
         """Yield what a terminal shows: the counts in one line, and a line for each change and each loss."""
@@ -73,6 +80,16 @@ class SourceReport:
         """Return the report as a run folder or dataset card holds it."""
         counts = {name: dict(getattr(self, name).most_common()) for name in ("dropped", "changed")}
         return vars(self) | counts
+
+
+def _printable(text: str) -> str:
+    """Return a text with its control characters escaped: what a file holds must not steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _cell(text: str) -> str:
+    """Return a text that ends no cell and no code of a Markdown table."""
+    return text.replace("`", "'").replace("|", "\\|").replace("<", "&lt;")
 
 
 def _whole_exchanges(dialogue: Dialogue, report: SourceReport) -> Dialogue | None:

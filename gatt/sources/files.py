@@ -237,6 +237,13 @@ def _refuse_other_kinds(path: Path, head: bytes) -> None:
     Raises:
         DataError: names what it is, and what to do.
     """
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for magic, what in _REFUSED.items():
+        if head.startswith(magic) or start.startswith(magic):
+            raise DataError(f"{path}: {what}")
+    for magic in _PACKED:
+        if head.startswith(magic):
+            raise DataError(f"{path}: compressed twice: unpack it once")
     if head.startswith(_WIDE) or b"\0" in head[:64]:
         is_wide = head.startswith(_WIDE) or head[:64].count(b"\0") >= len(head[:64]) // 3
         what = "UTF-16 (or UTF-32)" if is_wide else "binary"
@@ -248,13 +255,6 @@ def _refuse_other_kinds(path: Path, head: bytes) -> None:
                 else ""
             )
         )
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    for magic, what in _REFUSED.items():
-        if head.startswith(magic) or start.startswith(magic):
-            raise DataError(f"{path}: {what}")
-    for magic in _PACKED:
-        if head.startswith(magic):
-            raise DataError(f"{path}: compressed twice: unpack it once")
 
 
 def _refuse_csv(path: Path, header: str) -> None:

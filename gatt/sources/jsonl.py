@@ -23,6 +23,8 @@ def read(config: SourceConfig, report: SourceReport) -> Iterator[Dialogue]:
             without a row.
     """
     path = Path(config.path or "").expanduser()
+    if path.is_dir():
+        raise DataError(f"{path}: a folder, expected a file: read it with source.name=hub")
     yield from dialogues_of(read_rows(path), config, report)
     if not report.num_read:
         raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")

@@ -42,6 +42,8 @@ _CALL_KEYS: Final = ("tool_calls", "function_call", "tool_call_id")
 _TEXT_PARTS: Final = ("", "text", "input_text", "output_text", "refusal")
 _THINKING: Final = ("thinking", "redacted_thinking", "reasoning", "summary_text", "reasoning_text")
 _MEDIA_KEYS: Final = ("image", "image_url", "video", "video_url", "audio", "input_audio", "file")
+_NOTHING: Final = (None, "", [], {}, "[]", "{}", "null")
+MEDIA_FIELDS: Final = ("image", "images", "video", "videos", "audio", "audios")
 
 Changes = dict[str, str]
 """Reason -> the first place in a row where it was the reason of a change, and what was there."""
@@ -73,8 +75,10 @@ def spoken(item: object, where: str, changes: Changes) -> Iterator[tuple[str, st
     """
     if not isinstance(item, Mapping):
         raise LostRowError(UNKNOWN_FORM, f"{where}: found {type(item).__name__}")
-    if any(item.get(key) for key in _CALL_KEYS):
+    if any(item.get(key) not in _NOTHING for key in _CALL_KEYS):
         raise LostRowError(TOOLS, where)
+    if media := filled_media(item):
+        raise LostRowError(MEDIA, f"{where}: field {media!r}")
     names = _filled(item, ROLE_KEYS, where, changes)
     if names:
         role = _role(names, where, changes)
@@ -99,6 +103,11 @@ def spoken(item: object, where: str, changes: Changes) -> Iterator[tuple[str, st
     for side in ("system", "user", "assistant"):
         if side in sides:
             yield side, text_of(sides[side], where, changes)
+
+
+def filled_media(item: Mapping[Any, Any]) -> str | None:
+    """Return the name of a field of a row or message that holds images, sound or video."""
+    return next((key for key in MEDIA_FIELDS if item.get(key) not in _NOTHING), None)
 
 
 def text_of(value: object, where: str, changes: Changes) -> str:
@@ -144,11 +153,10 @@ def _part(part: object, where: str, changes: Changes) -> str:
 
 
 def _role(names: Mapping[str, object], where: str, changes: Changes) -> str:
-    known = {
-        role: name
-        for name in names.values()
-        if isinstance(name, str) and (role := SPEAKERS.get(name.strip().casefold()))
-    }
+    known: dict[str, str] = {}
+    for name in names.values():
+        if isinstance(name, str) and (role := SPEAKERS.get(name.strip().casefold())):
+            known.setdefault(role, name)
     if len(known) != 1:
         shown = ", ".join(str(name)[:40] for name in names.values())
         raise LostRowError(UNKNOWN_SPEAKER, f"{where}: {shown!r}")
@@ -173,4 +181,4 @@ def _filled(
 
 
 def _keys(item: Mapping[Any, Any]) -> str:
-    return f"found keys: {', '.join(str(key) for key in item)[:120] or 'none'}"
+    return f"found keys: {', '.join(map(str, item))[:120] or 'none'}"

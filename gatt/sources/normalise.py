@@ -14,6 +14,7 @@ from gatt.sources.message import (
     TEXT_KEYS,
     Changes,
     LostRowError,
+    filled_media,
     spoken,
 )
 from gatt.sources.reasons import (
@@ -39,7 +40,6 @@ COLUMNS: Final = ("messages", "conversations", "conversation", "dialogue", "dial
 ID_KEYS: Final = ("id", "uuid", "conversation_id")
 """Where a row's id may stand; the first that holds something is taken."""
 SYSTEM_KEYS: Final = ("system", "system_prompt", "system_message")
-MEDIA_FIELDS: Final = ("image", "images", "video", "videos", "audio", "audios")
 EXPECT: Final = "expect"
 """Field of a user message that says what the reply must hold: passed on as it is."""
 
@@ -75,8 +75,8 @@ def normalise(row: object, column: str | None = None) -> Normalised:
         raise LostRowError(UNKNOWN_FORM, f"found {type(row).__name__}, expected an object")
     changes: Changes = {}
     identity = _identity(row)
-    if media := [key for key in MEDIA_FIELDS if row.get(key) not in (None, "", [])]:
-        raise LostRowError(MEDIA, f"field {media[0]!r}")
+    if media := filled_media(row):
+        raise LostRowError(MEDIA, f"field {media!r}")
     messages: list[dict[str, Any]] = []
     turns = _turns(row, column, changes)
     field, system = _system_field(row)

@@ -71,13 +71,14 @@ def dialogues_of(
         for reason, detail in changes.items():
             report.change(reason, f"{row.place}, {detail}")
         yield dialogue
-    lost = {reason: report.dropped[reason] for reason in LOST if report.dropped[reason]}
+    lost = {reason: count for reason, count in report.dropped.most_common() if reason in LOST}
     num_lost, limit = sum(lost.values()), config.most_lost
     if limit is not None and num_lost > limit:
         counts = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise DataError(
             f"{path}: {num_lost} of {report.num_read} rows are lost ({counts}), expected at most {limit} "
-            f"(max_lost); first: {'; '.join(first_lost)}: {advice(lost)}, or set max_lost"
+            f"(max_lost); first: {'; '.join(first_lost)}: {advice(lost)}, or allow them: "
+            f"source.max_lost={num_lost}"
         )
 
 
