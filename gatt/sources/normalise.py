@@ -41,7 +41,7 @@ ID_KEYS: Final = ("id", "uuid", "conversation_id")
 """Where a row's id may stand; the first that holds something is taken."""
 SYSTEM_KEYS: Final = ("system", "system_prompt", "system_message")
 EXPECT: Final = "expect"
-"""Field of a user message that says what the reply must hold: passed on as it is."""
+"""Field of a user message that says what the reply must hold: passed on as it is, but for null fields."""
 
 
 class Normalised(NamedTuple):
@@ -86,7 +86,7 @@ def normalise(row: object, column: str | None = None) -> Normalised:
     for index, turn in enumerate(turns, start=1):
         where = f"message {index}"
         for role, text in spoken(turn, where, changes):
-            expect = turn.get(EXPECT) if role == "user" else None
+            expect = _without_nulls(turn.get(EXPECT)) if role == "user" else None
             _append(messages, role, text, expect, where, changes)
     if not any(message["role"] == "user" for message in messages):
         raise LostRowError(NO_EXCHANGE, "no message of the user")
@@ -122,6 +122,13 @@ def _append(
         messages.append({"role": role, "content": text})
         if expect is not None:
             messages[-1][EXPECT] = expect
+
+
+def _without_nulls(expect: object) -> object:
+    """Return an object without the null fields that a table adds; None where it held nothing else."""
+    if not isinstance(expect, Mapping) or None not in expect.values():
+        return expect
+    return {key: value for key, value in expect.items() if value is not None} or None
 
 
 def _identity(row: Mapping[Any, Any]) -> str | None:

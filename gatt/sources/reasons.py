@@ -31,6 +31,7 @@ NO_TEXT: Final = "content that is no text"
 ODD_ID: Final = "id that is no text"
 REPEATED_ID: Final = "repeated id"
 HALF_CHARACTER: Final = "half a character"
+BROKEN_EXPECT: Final = "unusable expect"
 
 # Dialogues that can be read, and are of no use here.
 MEDIA: Final = "images or other parts that are no text"
@@ -51,6 +52,7 @@ LOST: Final[Mapping[str, str]] = {
     ODD_ID: "write ids as texts or numbers",
     REPEATED_ID: "give each dialogue an id of its own, or leave ids out",
     HALF_CHARACTER: "write whole characters, such as both escapes of an emoji",
+    BROKEN_EXPECT: "write 'expect' with any_of, none_of or verifiers, or leave it out",
 }
 """Reason of a lost row -> what helps."""
 UNUSED: Final[Mapping[str, str]] = {

@@ -12,7 +12,7 @@ from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
 from gatt.sources.message import LostRowError
 from gatt.sources.normalise import normalise
-from gatt.sources.reasons import BROKEN_JSON, LOST, REPEATED_ID, UNKNOWN_FORM, advice
+from gatt.sources.reasons import BROKEN_EXPECT, BROKEN_JSON, LOST, REPEATED_ID, advice
 
 COMPRESSIONS: Final = (".gz", ".bz2", ".xz", ".zst")
 """Endings behind the one that says what a file holds."""
@@ -61,8 +61,8 @@ def dialogues_of(
                 raise LostRowError(REPEATED_ID, f"{identity[:80]!r} stands in {first} already")
             dialogue = parse_dialogue({"id": identity, "messages": messages})
         except DataError as error:
-            # All but `LostRowError` are of a field that is passed on as it is.
-            reason = error.reason if isinstance(error, LostRowError) else UNKNOWN_FORM
+            # Roles and texts are in order by now: `expect` alone is passed on as it is.
+            reason = error.reason if isinstance(error, LostRowError) else BROKEN_EXPECT
             said = f"{row.place}: {error}"
             report.drop(reason, said)
             if reason in LOST and len(first_lost) < _MOST_SHOWN:

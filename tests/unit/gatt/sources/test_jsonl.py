@@ -91,6 +91,7 @@ def test_good_data_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture
         ([NARRATOR], {"name": "hub", "max_lost": 0}, ["1 of 1 rows"]),
         ([{"messages": PAIR}, {"text": "Hi"}], {}, ["no messages", "(found keys: text)", "column"]),
         ([{"messages": PAIR}, {"messages": PAIR}], {"column": "chat"}, ["2 of 2", "'chat'", "messages"]),
+        ([{"messages": [{**PAIR[0], "expect": {"anyof": [3]}}, PAIR[1]]}], {}, ["unusable expect: 1", "anyof"]),
         # Not lost, but of no use.
         ([TOOL, TOOL, {"messages": PAIR}], {"min_turns": 2}, ["tool calls: 2", "line 1", "without tools"]),
         ([TOOL, {"messages": PAIR}, OTHER], {"min_turns": 2}, ["too short: 2", "lower min_turns"]),

@@ -134,12 +134,16 @@ CHANGED: dict[str, tuple[object, list[dict[str, Any]], set[str]]] = {
         {"blank message removed", "messages of one speaker merged"},
     ),
     "expect is passed on, the last one where merged": (
-        said(user("Hi", expect={"any": ["a"]}), user("you", expect={"any": ["b"]}), HELLO),
+        said(
+            user("Hi", expect={"any": ["a"]}),
+            user("you", expect={"any": ["b"], "kind": None}),
+            {**HELLO, "expect": {"any": None}},
+        ),
         [user("Hi\nyou", expect={"any": ["b"]}), HELLO],
         {"messages of one speaker merged"},
     ),
     "null expect, expect of a reply, other fields": (
-        said(user("Hi", expect=None, weight=1), {**HELLO, "expect": {}, "id": 3}),
+        said(user("Hi", expect={"any": None}, weight=1), {**HELLO, "expect": {}, "id": 3}),
         PAIR,
         set(),
     ),
