@@ -8,16 +8,19 @@ import random
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 import httpx2
 
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
-from gatt.generation.servers.answer import Fault, Refused, post
-from gatt.generation.servers.config import ServerConfig
+from gatt.generation.servers.answer import Fault, Reading, Refused, post
+from gatt.generation.servers.config import MAX_TOKENS_FIELDS, Omitted, ServerConfig
+from gatt.generation.servers.proxies import make_client, proxy_variable
+from gatt.generation.servers.quota import Quota
+from gatt.generation.servers.wording import is_unknown_field, named_fields
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -30,15 +33,21 @@ _KEY: Final = "put a key that may use the model into the variable that server.ap
 _WAYS_OUT: Final[Mapping[str | int, str]] = {
     "unreachable": "start the server or mend server.urls",
     "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
+    "rate_limit": "raise the quota or server.max_wait_seconds, or lower server.max_concurrency",
     "other": "look at the server's log, or leave this dialogue out",
     301: "put the URL that it redirects to, up to /v1, into server.urls",
     401: _KEY,
     403: _KEY,
     404: "name a model that it serves, or mend server.urls (up to /v1)",
+    402: "the quota is used up: raise it",
     429: "the quota is used up: raise it",
-    400: "change what it does not take (model, sampling, server.max_tokens_field or server.extra_body)",
+    400: "change what it does not take: sampling, server.max_tokens_field or server.extra_body; server.omit "
+    "leaves fields out",
 }
 """What the user can do, by the kind of a fault or the status of a refusal."""
+
+PREFILLING: Final = {"continue_final_message": True, "add_generation_prompt": False}
+"""Fields that ask a server to go on with the beginning of a reply."""
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -98,6 +107,8 @@ class OpenAIEngine:
         self._adapters = dict(adapters or {})
         self._endpoints = [_Endpoint(url.rstrip("/")) for url in config.urls]
         self._was_reached = False
+        self._quota = Quota(config.max_wait_seconds)
+        self._has_told_of_length = False
 
     def generate(
         self,
@@ -127,7 +138,8 @@ class OpenAIEngine:
         self, requests: Sequence[GenerationRequest], params: SamplingParams, model: str
     ) -> list[Generation]:
         key, seconds = self._config.read_key(), self._config.timeout_seconds
-        async with httpx2.AsyncClient(
+        async with make_client(
+            self._config.urls,
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
             limits=httpx2.Limits(max_connections=self._config.max_concurrency),
@@ -159,38 +171,58 @@ class OpenAIEngine:
                 except Fault as caught:
                     fault = caught
                 else:
-                    self.counters.num_replies += 1
-                    self.counters.num_sampled_tokens += reply.num_tokens
-                    return reply
+                    return self._counted(endpoint, reply)
             failed.append(endpoint)
+            pause: float | None = _pause(fault, len(failed))
             # `too many requests` is waited out; only other faults use up tries.
-            num_faults += fault.kind != "rate_limit"
+            if fault.kind == "rate_limit":
+                pause = self._quota.pause(fault, pause or 0.0, endpoint.url)
+            else:
+                num_faults += 1
             is_nobody_there = not self._was_reached and all(e.num_failed for e in self._endpoints)
-            if num_faults > self._config.max_retries or is_nobody_there:
+            if num_faults > self._config.max_retries or is_nobody_there or pause is None:
                 break
             log.info("%s: request %r: %s: trying again", endpoint.url, request.key, fault)
-            await asyncio.sleep(_pause(fault, len(failed)))
-        way_out = _WAYS_OUT.get(fault.kind, _WAYS_OUT["other"])
+            await asyncio.sleep(pause)
         raise GenerationError(
-            f"{endpoint.url}: request {request.key!r} failed {len(failed)} times, the last time: "
-            f"{fault} ({self.counters.num_replies} replies were had before): {way_out}, then run again: it "
-            "goes on where it stopped"
+            f"{endpoint.url}{_through(endpoint.url)}: request {request.key!r} failed {len(failed)} times, the "
+            f"last time: {fault} ({self.counters.num_replies} replies were had before): "
+            f"{_way_out(endpoint.url, fault)}, then run again: it goes on where it stopped"
         )
+
+    def _counted(self, endpoint: _Endpoint, reply: Generation) -> Generation:
+        """Return a reply, counted; the first prompt that is too long is told with the server's words."""
+        self._quota.ended()
+        if reply.finish == "context_limit" and reply.server_end:
+            if not self._has_told_of_length:
+                log.warning(
+                    "%s: a prompt is too long for the server, and its turn gets no reply: %s",
+                    endpoint.url, reply.server_end,
+                )  # fmt: skip
+            self._has_told_of_length = True
+            reply = replace(reply, server_end="")
+        self.counters.num_replies += 1
+        self.counters.num_sampled_tokens += reply.num_tokens
+        return reply
 
     async def _ask(
         self, call: _Call, endpoint: _Endpoint, request: GenerationRequest
     ) -> Generation:
         """Ask one server once."""
         endpoint.num_in_flight += 1
+        body = self._body(call, request)
+        reading = Reading(request.prefill, call.clean, ("stop", *self._config.stop_reasons))
         try:
             reply = await post(
-                call.http, f"{endpoint.url}/chat/completions", self._body(call, request),
-                self._config.timeout_seconds, call.clean, request.prefill,
+                call.http, f"{endpoint.url}/chat/completions", body,
+                self._config.timeout_seconds, reading,
             )  # fmt: skip
         except Refused as refused:
             way_out = _WAYS_OUT.get(301 if refused.status < 400 else refused.status)
+            way_out = way_out or _without_fields(refused.message, body)
             raise GenerationError(
-                f"{endpoint.url}: model {call.model!r}: {refused}: {way_out or _WAYS_OUT[400]}"
+                f"{endpoint.url}{_through(endpoint.url)}: model {call.model!r}: {refused}: "
+                f"{way_out or _WAYS_OUT[400]}"
             ) from None
         except Fault as fault:
             self._was_reached |= fault.kind != "unreachable"
@@ -208,16 +240,47 @@ class OpenAIEngine:
         extra = dict(self._config.extra_body)
         if request.prefill:
             messages.append({"role": "assistant", "content": request.prefill})
-            extra |= {"continue_final_message": True, "add_generation_prompt": False}
-        return {
-            "model": call.model,
-            "messages": messages,
-            self._config.max_tokens_field: call.params.max_new_tokens,
+            extra |= PREFILLING
+        settings = {
+            "max_tokens": call.params.max_new_tokens,
             "temperature": call.params.temperature,
             "top_p": call.params.top_p,
             "seed": stream_seed(call.params.seed, request.key) % 2**SEED_BITS,
-            **extra,
         }
+        names = {"max_tokens": self._config.max_tokens_field}
+        sent = {names.get(k, k): v for k, v in settings.items() if k not in self._config.omit}
+        return {"model": call.model, "messages": messages, **sent, **extra}
+
+
+def _way_out(url: str, fault: Fault) -> str:
+    if fault.kind == "unreachable" and (variable := proxy_variable(url)):
+        return f"mend {variable}, or put the server's host into NO_PROXY"
+    return _WAYS_OUT.get(fault.kind, _WAYS_OUT["other"])
+
+
+def _through(url: str) -> str:
+    """Return the proxy before a server, as words of an error."""
+    variable = proxy_variable(url)
+    return f" (through the proxy of {variable})" if variable else ""
+
+
+def _without_fields(message: str, body: Mapping[str, Any]) -> str:
+    """Return what to set for the fields of a request that a refusal names; empty if it names none."""
+    ways = []
+    other = next((name for name in MAX_TOKENS_FIELDS if name not in body), MAX_TOKENS_FIELDS[0])
+    named = named_fields(message, [*body, *MAX_TOKENS_FIELDS])
+    if other in named or (set(named).intersection(MAX_TOKENS_FIELDS) and is_unknown_field(message)):
+        ways.append(f"server.max_tokens_field: {other}")
+    elif set(named).intersection(MAX_TOKENS_FIELDS):
+        ways.append("a smaller max_new_tokens")
+    if omitted := [name for name in named if name in get_args(Omitted) and name != "max_tokens"]:
+        ways.append(f"server.omit: [{', '.join(omitted)}]")
+    if set(named).intersection(PREFILLING):
+        ways.append("server.can_prefill: false")
+    known = ("model", "messages", *MAX_TOKENS_FIELDS, *get_args(Omitted), *PREFILLING)
+    if further := [name for name in named if name not in known]:
+        ways.append(f"server.extra_body without {', '.join(further)}")
+    return f"set {', or '.join(ways)}" if ways else ""
 
 
 def _pause(fault: Fault, num_tries: int) -> float:

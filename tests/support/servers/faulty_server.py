@@ -36,10 +36,11 @@ STATUSES = {
     "429": 429, "429 seconds": 429, "429 date": 429,
     "408": 408, "500": 500, "502": 502, "503": 503,
 }  # fmt: skip
-BROKEN = ("hang", "reset", "truncated", "invalid", "no choices", "no content")
+BROKEN = ("hang", "reset", "truncated", "invalid", "no choices")
 CHUNK = f"{2**16:x}\r\n{' ' * 2**16}\r\n".encode()
 """Of a body that is sent piece by piece."""
-ENDS = ("length", "content_filter")
+ENDS = {"length": "length", "content_filter": "content_filter", "no content": "other", "eos": "other"}
+"""What is scripted of a reply, and its `finish`."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": text}
         if said == "no content":
             del message["content"]
-        finish = said if said in ENDS else "stop"
+        finish = said if said in ENDS and said != "no content" else "stop"
         choice = {"index": 0, "finish_reason": finish, "message": message}
         raw = json.dumps(
             {

@@ -18,7 +18,7 @@ from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, can_prefill, stream_seed
 from gatt.generation.scripted import ScriptedEngine
 from gatt.generation.servers import engine as module
-from gatt.generation.servers.answer import MOST_BYTES, Fault, post
+from gatt.generation.servers.answer import MOST_BYTES, Fault, Reading, post
 from gatt.generation.servers.engine import OpenAIEngine
 from tests.support.servers.faulty_server import (
     BROKEN,
@@ -138,7 +138,7 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
 
     async def busy(http: httpx2.AsyncClient) -> Fault:
         with pytest.raises(Fault) as caught:
-            await post(http, "http://host/v1", {}, 5.0, str, "")
+            await post(http, "http://host/v1", {}, 5.0, Reading(clean=str))
         return caught.value
 
     transport = httpx2.MockTransport(lambda _: httpx2.Response(429, headers=headers))
