@@ -174,7 +174,8 @@ def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: Teache
     told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
     draw = Draw(text, generation.finish, turn.instruction, config.brief, told)
     if reason := refuse(draw, config.quality):
-        turn.refused.append(reason)
+        word = f": {generation.server_end}" if generation.server_end else ""
+        turn.refused.append(f"{reason}{word}")
     else:
         _verify(turn, text, kind)
 

@@ -48,6 +48,7 @@ _CUTS: Mapping[FinishReason, str] = {
     "length": "(cut by its length limit)",
     "context_limit": "(cut by the end of the context)",
     "content_filter": "(cut by the server's filter)",
+    "other": "(ended by the server: {word})",
 }
 
 
@@ -146,8 +147,9 @@ class Chat:
         is_leak = still_follows(self.first, self._switches, dialogue, turn, answer.text)
         self._messages = (*asked, Message("assistant", answer.text))
         self._statuses = (*self._statuses, status)
+        cut = _CUTS.get(answer.finish, "").format(word=answer.server_end)
         evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
-        return ChatReply(answer.text, status, evidence, is_leak, _CUTS.get(answer.finish, ""))
+        return ChatReply(answer.text, status, evidence, is_leak, cut)
 
     def reset(self) -> None:
         """Forget the dialogue; what holds by now is given in turn 1."""

@@ -10,17 +10,22 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar
 
 import httpx2
 
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
+from gatt.generation.servers.advice import (
+    PREFILLING,
+    after_fault,
+    after_refusal,
+    through_proxy,
+)
 from gatt.generation.servers.answer import Fault, Reading, Refused, post
-from gatt.generation.servers.config import MAX_TOKENS_FIELDS, Omitted, ServerConfig
-from gatt.generation.servers.proxies import make_client, proxy_variable
+from gatt.generation.servers.config import ServerConfig
+from gatt.generation.servers.proxies import make_client
 from gatt.generation.servers.quota import Quota
-from gatt.generation.servers.wording import is_unknown_field, named_fields
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -29,26 +34,6 @@ PAUSE_SECONDS: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
-_KEY: Final = "put a key that may use the model into the variable that server.api_key_env names"
-_WAYS_OUT: Final[Mapping[str | int, str]] = {
-    "unreachable": "start the server or mend server.urls",
-    "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
-    "rate_limit": "raise the quota or server.max_wait_seconds, or lower server.max_concurrency",
-    "other": "look at the server's log, or leave this dialogue out",
-    301: "put the URL that it redirects to, up to /v1, into server.urls",
-    401: _KEY,
-    403: _KEY,
-    404: "name a model that it serves, or mend server.urls (up to /v1)",
-    402: "the quota is used up: raise it",
-    429: "the quota is used up: raise it",
-    400: "change what it does not take: sampling, server.max_tokens_field or server.extra_body; server.omit "
-    "leaves fields out",
-}
-"""What the user can do, by the kind of a fault or the status of a refusal."""
-
-PREFILLING: Final = {"continue_final_message": True, "add_generation_prompt": False}
-"""Fields that ask a server to go on with the beginning of a reply."""
-
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -185,9 +170,9 @@ class OpenAIEngine:
             log.info("%s: request %r: %s: trying again", endpoint.url, request.key, fault)
             await asyncio.sleep(pause)
         raise GenerationError(
-            f"{endpoint.url}{_through(endpoint.url)}: request {request.key!r} failed {len(failed)} times, the "
-            f"last time: {fault} ({self.counters.num_replies} replies were had before): "
-            f"{_way_out(endpoint.url, fault)}, then run again: it goes on where it stopped"
+            f"{endpoint.url}{through_proxy(endpoint.url)}: request {request.key!r} failed {len(failed)} "
+            f"times, the last time: {fault} ({self.counters.num_replies} replies were had before): "
+            f"{after_fault(endpoint.url, fault)}, then run again: it goes on where it stopped"
         )
 
     def _counted(self, endpoint: _Endpoint, reply: Generation) -> Generation:
@@ -218,11 +203,9 @@ class OpenAIEngine:
                 self._config.timeout_seconds, reading,
             )  # fmt: skip
         except Refused as refused:
-            way_out = _WAYS_OUT.get(301 if refused.status < 400 else refused.status)
-            way_out = way_out or _without_fields(refused.message, body)
             raise GenerationError(
-                f"{endpoint.url}{_through(endpoint.url)}: model {call.model!r}: {refused}: "
-                f"{way_out or _WAYS_OUT[400]}"
+                f"{endpoint.url}{through_proxy(endpoint.url)}: model {call.model!r}: {refused}: "
+                f"{after_refusal(refused, body)}"
             ) from None
         except Fault as fault:
             self._was_reached |= fault.kind != "unreachable"
@@ -250,37 +233,6 @@ class OpenAIEngine:
         names = {"max_tokens": self._config.max_tokens_field}
         sent = {names.get(k, k): v for k, v in settings.items() if k not in self._config.omit}
         return {"model": call.model, "messages": messages, **sent, **extra}
-
-
-def _way_out(url: str, fault: Fault) -> str:
-    if fault.kind == "unreachable" and (variable := proxy_variable(url)):
-        return f"mend {variable}, or put the server's host into NO_PROXY"
-    return _WAYS_OUT.get(fault.kind, _WAYS_OUT["other"])
-
-
-def _through(url: str) -> str:
-    """Return the proxy before a server, as words of an error."""
-    variable = proxy_variable(url)
-    return f" (through the proxy of {variable})" if variable else ""
-
-
-def _without_fields(message: str, body: Mapping[str, Any]) -> str:
-    """Return what to set for the fields of a request that a refusal names; empty if it names none."""
-    ways = []
-    other = next((name for name in MAX_TOKENS_FIELDS if name not in body), MAX_TOKENS_FIELDS[0])
-    named = named_fields(message, [*body, *MAX_TOKENS_FIELDS])
-    if other in named or (set(named).intersection(MAX_TOKENS_FIELDS) and is_unknown_field(message)):
-        ways.append(f"server.max_tokens_field: {other}")
-    elif set(named).intersection(MAX_TOKENS_FIELDS):
-        ways.append("a smaller max_new_tokens")
-    if omitted := [name for name in named if name in get_args(Omitted) and name != "max_tokens"]:
-        ways.append(f"server.omit: [{', '.join(omitted)}]")
-    if set(named).intersection(PREFILLING):
-        ways.append("server.can_prefill: false")
-    known = ("model", "messages", *MAX_TOKENS_FIELDS, *get_args(Omitted), *PREFILLING)
-    if further := [name for name in named if name not in known]:
-        ways.append(f"server.extra_body without {', '.join(further)}")
-    return f"set {', or '.join(ways)}" if ways else ""
 
 
 def _pause(fault: Fault, num_tries: int) -> float:

@@ -45,7 +45,10 @@ class Quota:
         if is_first and now - self._told_at >= _TOLD_AGAIN_SECONDS:
             self._told_at = now
             log.warning(
-                "%s: waits for the server, at most %.0f s (server.max_wait_seconds): %s", url, left, fault
+                "%s: waits for the server, at most %.0f s (server.max_wait_seconds): %s",
+                url,
+                left,
+                fault,
             )
         return min(seconds, left)
 

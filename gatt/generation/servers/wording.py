@@ -16,14 +16,18 @@ _LOOKED_AT: Final = 2000
 _SENTENCE_END: Final = re.compile(r"(?<=[.;!?])\s+|\n")
 # Names of settings and other kinds of tokens, which say nothing of the prompt.
 _NOT_OF_A_PROMPT: Final = re.compile(
-    r"\bmax(?:imum)? (?:\w+ )?tokens|\b(?:completion|output|generated|new|api|access|auth\w*|bearer|stop|special) tokens?"
+    r"\bmax(?:imum)? (?:\w+ )?tokens"
+    r"|\b(?:completion|output|generated|new|api|access|auth\w*|bearer|stop|special) tokens?"
     r"|context (?:deadline|cancell?ed)|.*\bper (?:second|minute|hour|day)\b.*"
 )
-_SUBJECT: Final = r"\b(?:prompt|inputs?|context|messages?|conversation|sequence|requested|tokens?)\b"
+_SUBJECT: Final = (
+    r"\b(?:prompt|inputs?|context|messages?|conversation|sequence|requested|tokens?)\b"
+)
 _SIZE: Final = r"\b(?:tokens?|characters|size|window|long|length|context (?:limit|exceed))"
 _LIMIT: Final = (
     r"exceed|overflow|\btoo (?:long|large|many|big|high|much)|\b\w+er than\b|\b(?:more|less) than\b"
-    r"|at most|up to|beyond|\bfit\b|limit|maximum|reduce|shorten|(?:must|should) be (?:in\b|<|\[|within)|\d ?> ?\d"
+    r"|at most|up to|beyond|\bfit\b|limit|maximum|reduce|shorten"
+    r"|(?:must|should) be (?:in\b|<|\[|within)|\d ?> ?\d"
 )
 _TOO_LONG: Final = re.compile(
     rf"(?=.*{_SUBJECT})(?=.*{_SIZE})(?=.*(?:{_LIMIT}))"
@@ -35,7 +39,8 @@ _TOO_LONG: Final = re.compile(
 _FIELD: Final = r"(?:\bmax(?:imum)? ?(?:\w+ )?tokens|\bmax length|\b[nu]+m? predict)"
 _NOT_POSITIVE: Final = (
     r"(?:positive|negative|(?<![\w.])-\d"
-    r"|(?:at least|>=?|(?:greater|larger|more|less) than(?: or equal to)?|minimum(?: of)?|be) ?(?:0|1|zero|one)\b)"
+    r"|(?:at least|>=?|(?:greater|larger|more|less) than(?: or equal to)?"
+    r"|minimum(?: of)?|be) ?(?:0|1|zero|one)\b)"
 )
 _NEGATIVE_REST: Final = re.compile(
     rf"{_FIELD}.{{0,120}}?{_NOT_POSITIVE}|{_NOT_POSITIVE}.{{0,80}}?{_FIELD}"

@@ -39,7 +39,12 @@ STATUSES = {
 BROKEN = ("hang", "reset", "truncated", "invalid", "no choices")
 CHUNK = f"{2**16:x}\r\n{' ' * 2**16}\r\n".encode()
 """Of a body that is sent piece by piece."""
-ENDS = {"length": "length", "content_filter": "content_filter", "no content": "other", "eos": "other"}
+ENDS = {
+    "length": "length",
+    "content_filter": "content_filter",
+    "no content": "other",
+    "eos": "other",
+}
 """What is scripted of a reply, and its `finish`."""
 
 
@@ -263,7 +268,7 @@ def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the pauses between two tries some that a test can wait for, and use no proxy."""
     monkeypatch.setattr(engine, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(engine, "LONGEST_PAUSE_SECONDS", 0.05)
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
 
 
