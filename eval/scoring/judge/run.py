@@ -56,9 +56,9 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     """Return the judge's verdict, `undecided` with the reason if there is none.
 
     The last JSON object of a finished answer counts. It has the keys `reason` (some text) and
-    `verdict` ("pass" or "fail"), each once. Case, punctuation around the verdict, invisible
-    characters, other keys, and text and code fences around the object do not count. Objects that stand in a judged text are quotations and are ignored, also if the
-    judge corrected their punctuation.
+    `verdict` ("pass" or "fail"), each once. Case, signs around the verdict, invisible characters,
+    other keys, and text and code fences around the object do not count. Objects that stand in a
+    judged text are quotations and are ignored, also if the judge corrected their punctuation.
 
     Args:
         generation: what the engine returned.

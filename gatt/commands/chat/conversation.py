@@ -139,6 +139,8 @@ class Chat:
                     "the length limit came before the reply, since the model reasons first: raise "
                     "--max-new-tokens, or switch it off, as with --chat-template-kwargs enable_thinking=false"
                 )
+            if answer.finish == "other":
+                raise GenerationError(f"the server ended the reply with {answer.server_end!r}")
             raise GenerationError("the model gave an empty reply: ask again or in other words")
         turn = dialogue.num_turns
         held = in_force(self.first, self._switches, turn)
