@@ -58,10 +58,13 @@ def execute(config: EvalConfig) -> str:
     from rich.console import Console
 
     from eval.report.tables.written import side_by_side, terminal_table
+    from eval.results.undecided import notes_of_undecided
     from eval.run import evaluate
 
     result = evaluate(config)
     console = Console()
+    for line in notes_of_undecided(result.samples, config.sampling.max_new_tokens):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print(terminal_table(result.results))
     trained = [arm for arm in config.arms if arm in config.adapters]
     other = next((arm for arm in trained if arm != config.compared_with), None)

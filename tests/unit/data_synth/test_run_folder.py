@@ -53,6 +53,12 @@ def test_other_settings_are_refused_by_name_and_overwrite_nothing(config) -> Non
     assert make(config)[0].num_samples == 10
 
 
+def test_a_first_start_without_a_sample_leaves_the_folder_to_other_settings(config) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        make(config, interrupt_at=0)
+    assert make(hotter(config))[0].num_new == 10
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_second_run_while_one_writes_is_refused_and_harms_nothing(config, tmp_path, seed) -> None:
     """With the same settings or others: the first run ends with the bytes of a run alone."""
