@@ -300,6 +300,12 @@ def always(answer: str | Answer) -> Script:
     return lambda asked: answer
 
 
+def completion(content: Any, finish: Any = "stop") -> Answer:
+    """Return a chat completion."""
+    choice = {"finish_reason": finish, "message": {"role": "assistant", "content": content}}
+    return Answer(200, {"choices": [choice], "usage": {"completion_tokens": 7}})
+
+
 def error(status: int, message: str, code: str = "") -> Answer:
     """Return an error in OpenAI's form."""
     return Answer(status, {"error": {"message": message, "code": code}})

@@ -230,7 +230,7 @@ def test_what_all_calls_computed_is_added_up(config) -> None:
 
 def test_a_first_start_without_a_reply_leaves_the_folder_to_other_settings(config) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(config, interrupt_at=0)
+        run(config, interrupt_at=1)
     result, _ = run(replace(config, seed=1))
     assert result.num_new
     assert len(read_calls(config.output_dir)) == 1
