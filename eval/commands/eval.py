@@ -7,7 +7,6 @@ import json
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 from eval.config import EvalConfig
 from gatt.commands.run.plan import add_plan_argument, show_plan
@@ -87,18 +86,14 @@ def chat_line(config: EvalConfig, arm: str, instruction: Instruction) -> str:
     An entry of the catalogue is named, since its rules then judge the replies. The instruction of a case
     of the user's own stands in no catalogue: its text is given.
     """
-    from gatt.models.adapter import base_model_of
-
     engine, adapter = config.engine, str(config.adapters[arm])
-    words = ["gatt", "chat", "--adapter", adapter]
+    words = ["gatt", "chat", "--model", engine.model, "--adapter", adapter]
     if engine.server is not None:
         default = ServerConfig(urls=engine.server.urls)
-        words += ["--model", engine.model, *(f"--server={url}" for url in engine.server.urls)]
+        words += [f"--server={url}" for url in engine.server.urls]
         for name, value in config_dict(engine.server).items():
             if name != "urls" and value != config_dict(default)[name]:
                 words.append(f"--server-setting={name}={json.dumps(value)}")
-    elif engine.model != base_model_of(Path(adapter)):
-        words += ["--model", engine.model]
     catalog = [f"--catalog={path}" for path in config.instructions.catalog]
     (entry,) = instruction.entries
     listed = {(e.id, e.family) for e in config.instructions.load().entries}

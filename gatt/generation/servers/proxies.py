@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import proxy_bypass
 
 import httpx2
 
@@ -59,7 +59,7 @@ def is_loopback(url: str) -> bool:
 def proxy_variable(url: str) -> str:
     """Return the name of the environment variable whose proxy stands before a server, or nothing."""
     parts = urlsplit(url)
-    if is_loopback(url) or proxy_bypass_environment(parts.hostname or "", getproxies_environment()):
+    if is_loopback(url) or proxy_bypass(parts.hostname or ""):
         return ""
     return next(iter(_variables(parts.scheme, "all")), "")
 
