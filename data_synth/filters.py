@@ -192,7 +192,7 @@ REASONS: Final = {
     "repeats_target": "nearly the same as another target of its sample",
 }
 """Meaning of each reason, for the data set card; the last four depend on more than one draw. Behind `ended`
-stands the server's word: `ended: eos`."""
+stands the server's word: `ended:eos`."""
 
 
 def refuse(draw: Draw, quality: QualityConfig) -> str | None:

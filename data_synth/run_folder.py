@@ -147,12 +147,12 @@ class SampleCounts:
 
     def with_words(self, reason: str) -> list[str]:
         """Return the forms of a reason that occurred, each with the word of the server behind it."""
-        return sorted(name for name in self.refused if name.partition(": ")[0] == reason)
+        return sorted(name for name in self.refused if name.partition(":")[0] == reason)
 
     def most_frequent(self) -> str:
         """Return in words why most turns have no target, and how many; empty if all have one."""
         for name, num in self.no_target.most_common(1):
-            meaning = REASONS.get(name.partition(": ")[0], "")
+            meaning = REASONS.get(name.partition(":")[0], "")
             return f"{name} ({num} of {self.num_turns} turns: {meaning})"
         return ""
 

@@ -72,9 +72,9 @@ def test_a_first_start_without_a_sample_leaves_the_folder_to_other_settings(conf
 def test_odd_answers_of_a_server_are_counted_and_the_good_replies_kept(config, caplog) -> None:
     said = iter(range(10**6))
     odd = {
-        "ended: eos": completion(GOOD[0], "eos"),
-        "ended: none": completion(GOOD[1], None),
-        "ended: guardrail_intervened": completion(None, "guardrail_intervened"),
+        "ended:eos": completion(GOOD[0], "eos"),
+        "ended:none": completion(GOOD[1], None),
+        "ended:guardrail_intervened": completion(None, "guardrail_intervened"),
         "context_limit": error(400, "prompt is too long: 9 tokens > 8 maximum"),
         "blank": completion([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": ""}]),
     }
@@ -97,8 +97,8 @@ def test_odd_answers_of_a_server_are_counted_and_the_good_replies_kept(config, c
     assert set(drawn) == set(odd)
     assert {reason: refused[reason] for reason in odd} == dict(drawn)
     card = result.samples.with_name("README.md").read_text(encoding="utf-8")
-    assert "| ended: guardrail_intervened |" in card
-    assert any("ended: none" in line and "server.stop_reasons" in line for line in caplog.messages)
+    assert "| ended:guardrail_intervened |" in card
+    assert any("ended:none" in line and "server.stop_reasons" in line for line in caplog.messages)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
