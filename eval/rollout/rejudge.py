@@ -80,7 +80,8 @@ def _replies(case: Case, row: Row) -> Iterator[Reply]:
     for sample in row["samples"]:
         if "said" not in row or sample["kind"] == "probe":
             # The number of tokens is not stored, and no rule needs it.
-            generation = Generation(sample["reply"], sample["finish"], 0)
+            word = sample.get("server_end", "")
+            generation = Generation(sample["reply"], sample["finish"], 0, word)
             yield Reply(case, sample["turn"], sample["kind"], sample["user"], generation)
 
 

@@ -137,6 +137,9 @@ def _without_similarity(sample: Sample) -> Verdict | None:
     held = sample.instruction if sample.expected == "kept" else None
     if reason := open_reason(sample.user, sample.reference, held):
         return Verdict("undecided", reason, COMPLETION, VERSION)
+    if sample.finish == "other":
+        why = f"the server ended the reply with {sample.server_end!r}"
+        return Verdict("undecided", why, COMPLETION, VERSION)
     if sample.finish in _WITHHELD and not sample.reply.strip():
         why = f"no reply: {sample.finish.replace('_', ' ')}"
         return Verdict("undecided", why, COMPLETION, VERSION)
