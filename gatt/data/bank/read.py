@@ -204,7 +204,9 @@ def _texts(
     others: tuple[str, ...] = (),
 ) -> dict[str, str]:
     if not isinstance(row, Mapping):
-        raise CatalogError(f"{path.name} {name}: {row!r}: expected a mapping with {', '.join(wanted)}")
+        raise CatalogError(
+            f"{path.name} {name}: {row!r}: expected a mapping with {', '.join(wanted)}"
+        )
     for key in row:
         if key not in (*wanted, *others):
             raise CatalogError(
