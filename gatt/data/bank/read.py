@@ -135,6 +135,14 @@ class Bank:
             _of_part(self.speaker, part),
         )
 
+    def counts(self) -> str:
+        """Return one line on how many rows there are."""
+        return (
+            f"bank: {len(self.questions)} questions of {len({q.kind for q in self.questions})} kinds, "
+            f"{len(self.told)} told facts, {len(self.small_talk)} messages of small talk and opinion, "
+            f"{len(self.speaker)} questions about the speaker"
+        )
+
 
 def _of_part(rows: Iterable[Row], part: Part) -> tuple[Row, ...]:
     return tuple(row for row in rows if partition(row.id) == part)

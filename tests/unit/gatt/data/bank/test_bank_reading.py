@@ -37,7 +37,7 @@ def test_an_order_counts_however_it_is_parted() -> None:
 
 @pytest.mark.parametrize("row", [{}, {"words": ["colt"]}, {"number": "six"}])
 def test_a_row_without_a_right_answer_is_refused(row: dict) -> None:
-    with pytest.raises(CatalogError, match="questions.yaml x"):
+    with pytest.raises(CatalogError, match=r"questions\.yaml x"):
         FORMS.read("questions.yaml x", row)
 
 
