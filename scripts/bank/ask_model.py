@@ -98,12 +98,8 @@ def main() -> None:
     questions = [k for k in num_asked if k != "told"]
     total = sum(num_asked[k] for k in questions)
     print(
-<<<<<<< HEAD
-        f"questions: {sum(num_right[k] for k in questions)} of {total}; not asked: {len(asked) - num_asked.total()}"
-=======
         f"questions: {sum(num_right[k] for k in questions)} of {total}; "
         f"not asked: {len(asked) - num_asked.total()}"
->>>>>>> core
     )
 
 

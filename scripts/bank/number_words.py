@@ -15,16 +15,12 @@ from num2words import num2words
 
 PLACE = Path(__file__).parents[2] / "gatt/data/bank/number_words.yaml"
 NUMBERS = (*range(101), 120, 144, 150, 180, 200, 250, 300, 360, 365, 366, 400, 500, 600, 1000)
-<<<<<<< HEAD
-LANGUAGES = ["en", "fr", "es", "de", "it", "pt", "nl", "sv", "da", "no", "fi", "pl", "cs", "ro", "hu", "tr", "ru", "ja", "ko"]
-=======
 # fmt: off
 LANGUAGES = (
     "en", "fr", "es", "de", "it", "pt", "nl", "sv", "da", "no",
     "fi", "pl", "cs", "ro", "hu", "tr", "ru", "ja", "ko",
 )
 # fmt: on
->>>>>>> core
 LEAST_OF_KOREAN = 11
 """Korean numbers of one syllable are parts of other words."""
 
@@ -43,24 +39,15 @@ OTHERS = {
     1000: "a thousand/one thousand/tusen/et tusind/tusind/mil",
 }
 """Native Korean and Japanese counting, and cases that stand with a noun."""
-<<<<<<< HEAD
-AMBIGUOUS = frozenset(
-    ["un", "une", "uno", "una", "um", "uma", "ein", "eins", "eine", "een", "en", "ett", "et", "én", "yksi", "jeden", "jedna", "jedno", "o", "unu", "egy", "bir", "один", "一", "一つ", "to", "dos", "due", "on", "bin", "ni", "ti", "hat", "het", "hét", "sto", "set", "ót", "이", "사", "오", "육", "칠", "팔", "구", "십", "일", "삼", "영", "공", "천", "none"]
-=======
 _AMBIGUOUS = (
     "un une uno una um uma ein eins eine een en ett et én yksi jeden jedna jedno o unu egy bir один 一 一つ"
     " to dos due on bin ni ti hat het hét sto set ót 이 사 오 육 칠 팔 구 십 일 삼 영 공 천 none"
->>>>>>> core
 )
 AMBIGUOUS = frozenset(_AMBIGUOUS.split())
 WRONG = {6: ["non sei", "não sei", "tu sei", "se sei"]}
 """Italian "six" is also "you are", and the Portuguese "I know"."""
 
 _ZH = "零一二三四五六七八九"
-<<<<<<< HEAD
-_EL = ["μηδέν", "ένα", "δύο", "τρία", "τέσσερα", "πέντε", "έξι", "επτά/εφτά", "οκτώ/οχτώ", "εννέα/εννιά", "δέκα", "έντεκα", "δώδεκα", "δεκατρία", "δεκατέσσερα", "δεκαπέντε", "δεκαέξι", "δεκαεπτά", "δεκαοκτώ", "δεκαεννέα"]
-_EL_TENS = ["είκοσι", "τριάντα", "σαράντα", "πενήντα", "εξήντα", "εβδομήντα", "ογδόντα", "ενενήντα"]
-=======
 _UP_TO_19 = (
     "μηδέν ένα δύο τρία τέσσερα πέντε έξι επτά/εφτά οκτώ/οχτώ εννέα/εννιά δέκα έντεκα δώδεκα δεκατρία "
     "δεκατέσσερα δεκαπέντε δεκαέξι δεκαεπτά δεκαοκτώ δεκαεννέα"
@@ -68,7 +55,6 @@ _UP_TO_19 = (
 _EL = _UP_TO_19.split()
 _TENS = "είκοσι τριάντα σαράντα πενήντα εξήντα εβδομήντα ογδόντα ενενήντα"
 _EL_TENS = _TENS.split()
->>>>>>> core
 _EL_REST = {
     100: "εκατό",
     200: "διακόσια",
