@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases.sysbench import import_cases
+from eval.cases import s_ifeval, sysbench
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError
@@ -26,8 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="import | list | show")
     imported = actions.add_parser("import", help="make a case file of a local copy of a benchmark")
     imported.add_argument(
-        "benchmark", choices=("sysbench",),
-        help="sysbench: system messages with five turns and a checklist a turn (arXiv:2408.10943)",
+        "benchmark", choices=("s-ifeval", "sysbench"),
+        help="s-ifeval: 541 system messages with constraints that the package if-verifiable judges, behind any "
+        "number of exchanges (RealGuardrails, arXiv:2502.12197); sysbench: system messages with five turns and "
+        "a checklist a turn (arXiv:2408.10943)",
     )  # fmt: skip
     imported.add_argument(
         "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"
@@ -36,6 +38,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", type=path_argument, required=True, metavar="CASES.jsonl",
         help="file to write; must be new",
     )  # fmt: skip
+    imported.add_argument(
+        "--exchanges", type=int, default=19, metavar="N",
+        help="s-ifeval: exchanges of questions and small talk between system message and prompt (default 19: "
+        "the prompt is turn 20)",
+    )  # fmt: skip
+    imported.add_argument(
+        "--num",
+        type=int,
+        metavar="N",
+        help="s-ifeval: so many prompts, drawn at random; default: all",
+    )
+    imported.add_argument("--seed", type=int, default=0, help="s-ifeval: of prompts and exchanges")
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
     shown = actions.add_parser("show", help="print a suite")
     shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
@@ -54,7 +68,10 @@ def _import(args: argparse.Namespace) -> int:
             f"{args.output}: exists already: give a new file to --output, or move it away"
         )
     refuse_compressed(args.output)
-    cases = import_cases(args.path)
+    if args.benchmark == "sysbench":
+        cases = sysbench.import_cases(args.path)
+    else:
+        cases = s_ifeval.import_cases(args.path, args.exchanges, args.num, args.seed)
     num_turns = 0
     with atomic_stream(args.output) as stream:
         for case in cases:

@@ -29,6 +29,7 @@ VERIFIERS: dict[str, str] = {
     "ends_with_question": "gatt.verifiers.forms.openings:EndsWithQuestion",
     "excludes": "gatt.verifiers.topics.terms:Excludes",
     "haiku": "gatt.verifiers.forms.whole:Haiku",
+    "ifeval": "gatt.verifiers.ifeval:IFEval",
     "in_character": "gatt.verifiers.persona.in_character:InCharacter",
     "json_object": "gatt.verifiers.forms.whole:JsonObject",
     "judge": "gatt.verifiers.judge:Judge",
