@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.cases.asked_turns import last_turn
+from eval.cases.canned import with_canned
 from eval.cases.draw import add_switches, join_dialogues, make_cases
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import TOPIC_JUMP, Case, Event
@@ -57,7 +58,7 @@ def load_inputs(
         DataError: no dialogue or too few, a broken case file, or one that needs another history.
     """
     if config.cases:
-        return _of_file(config)
+        return _of_file(config, catalog)
     # First, because answering questions takes long.
     trained = trained_entries(used_adapters(config)) if config.only_trained else None
     dialogues, report = _dialogues(config, engine, model_weights)
@@ -73,12 +74,14 @@ def load_inputs(
     cases = add_switches(config, catalog, cases, trained)
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
-    return Inputs(tuple(cases), tuple(dialogues), tuple(chain(*parts)), report.as_dict())
+    return Inputs(
+        with_canned(cases, catalog), tuple(dialogues), tuple(chain(*parts)), report.as_dict()
+    )
 
 
-def _of_file(config: EvalConfig) -> Inputs:
+def _of_file(config: EvalConfig, catalog: Catalog) -> Inputs:
     path: Any = config.cases
-    cases = read_cases(path)
+    cases = with_canned(read_cases(path), catalog)
     bound = [case.id for case in cases if not case.has_replies]
     if bound and set(config.histories) != {"own"}:
         raise DataError(

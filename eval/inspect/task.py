@@ -91,8 +91,8 @@ def _register(name: str, shipped: str) -> Callable[..., Task]:
 
         Args:
             suite: name of one that is shipped, or the YAML file of one.
-            arm: `once` puts the instruction where the suite's `placement` says; `reminder` on every
-                user message.
+            arm: `once` puts the instruction where the suite's `placement` says; `reminder` adds a
+                reminder of it behind every user message.
             num_dialogues: cases per split; None takes the suite's number.
             seed: fixes the cases.
             **overrides: any other key of `gatt eval` that a suite may set, dotted or nested.

@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_type_hints
 
+from eval.records.arms import History, check_history
 from gatt.data.instruction import Instruction
-from gatt.errors import CatalogError, DataError
+from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import FinishReason
 from gatt.runs.input_file import COMPRESSED
 from gatt.runs.store import parsed_records
@@ -32,7 +33,6 @@ def samples_of_run(folder: Path) -> Path:
     return next((path for path in paths if path.is_file()), paths[0])
 
 
-History = Literal["reference", "own"]
 Kind = Literal["turn", "probe"]
 SampleSplit = Literal["train", "heldout_value", "heldout_family", "none"]
 Expected = Literal["kept", "released"]
@@ -49,7 +49,7 @@ class Sample:
     """
 
     arm: str
-    """The system under evaluation: `base`, `base+reminder`, `gatt`, …"""
+    """The system under evaluation: `base`, `alone`, `gatt`, …"""
     history: History
     dialogue: str
     turn: int
@@ -102,6 +102,10 @@ class Sample:
         for key in ("arm", "dialogue", "family", "user"):
             if not getattr(self, key).strip():
                 raise DataError(f"{key!r} is {getattr(self, key)!r}: expected some text")
+        try:
+            check_history(self.history)
+        except ConfigError as error:
+            raise DataError(str(error)) from None
         if self.turn < 1:
             raise DataError(f"'turn' is {self.turn!r}: expected a whole number from 1")
         if (self.instruction is None) != (self.split == "none"):

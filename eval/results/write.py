@@ -22,7 +22,6 @@ from eval.records.samples import (
     ROLLOUTS_FILE,
     SAMPLES_FILE,
     Sample,
-    read_samples,
 )
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
@@ -30,7 +29,6 @@ from eval.report.page.render import render_report
 from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
-from eval.scoring.completion import unmeasured_reason, with_completion
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
@@ -92,10 +90,6 @@ def close(
         if key in found
     ]
     samples = samples_of_rows(rows)
-    no_completion = unmeasured_reason() if config.task_completion else None
-    if config.task_completion and not no_completion:
-        path = config.output_dir / SAMPLES_FILE
-        samples = with_completion(samples, read_samples(path) if path.exists() else ())
     agreements: list[Agreement] = []
     if config.judge:
         verdicts = judge_samples(
@@ -124,10 +118,9 @@ def close(
         "limits": limits(rows),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
-            *filter(None, [checked.unmeasured.line(of_completion=False)]),
+            *filter(None, [checked.unmeasured.line()]),
             *notes_of_replies(points, samples, config.sampling.max_new_tokens),
             *note_of_calls(run),
-            *filter(None, [no_completion]),
         ],
     }
     if triggers:

@@ -125,7 +125,6 @@ def _eval_config(config: TrainConfig) -> EvalConfig:
         "probe_turns": [],
         "num_dialogues": track.num_dialogues,
         "num_plain": 0,
-        "task_completion": False,
     }
     if track.turns is not None:
         values["turns"] = list(track.turns)

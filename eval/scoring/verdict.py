@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from eval.records.arms import History
 from eval.records.case import Reply
-from eval.records.samples import Expected, History, Sample
+from eval.records.samples import Expected, Sample
 from eval.scoring.judge.question import JudgeKey
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from eval.config import RUN_MARK, is_untrained, reminded_every
+from eval.config import RUN_MARK
 from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
+from eval.records.arms import ALONE, BASE, CANNED, REMINDED, is_untrained, slips_of, window_of
 from gatt.data.instruction import SPLITS
 
 SCHEMA = 3
@@ -18,10 +19,12 @@ HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
-ARM_ORDER = ("base", "gatt", "base+reminder")
+ARM_ORDER = (BASE, "gatt", ALONE, REMINDED, CANNED)
 ARM_NAMES: Mapping[str, str] = {
-    "base": "base model",
-    "base+reminder": "base + reminder",
+    BASE: "base model",
+    ALONE: "asked alone",
+    REMINDED: "system + reminder",
+    CANNED: "canned string",
     "gatt": "GAtt",
     ALL: "all arms",
     OWN_REPLIES: "the dialogue itself",
@@ -34,6 +37,15 @@ SPLIT_NAMES: Mapping[str, str] = {
     "none": "no instruction",
 }
 HISTORY_NAMES: Mapping[str, str] = {"reference": "people’s history", "own": "own history"}
+
+
+def history_name(history: str) -> str:
+    """Return what readers call a history."""
+    if slips := slips_of(history):
+        return f"own history after {slips} slip{'s' * (slips > 1)}"
+    return HISTORY_NAMES[history]
+
+
 METRIC_NAMES: Mapping[str, str] = {
     "adherence": "Adherence",
     "survival": "Survival",
@@ -58,8 +70,8 @@ def split_arm(arm: str) -> tuple[str, str]:
 def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
     run, name = split_arm(arm)
-    every = reminded_every(name)
-    known = ARM_NAMES.get(name) or (f"base + reminder every {every}" if every else name)
+    size = window_of(name)
+    known = ARM_NAMES.get(name) or (f"window of {size}" if size else name)
     return f"{run}{RUN_MARK}{known}" if run else known
 
 
@@ -199,12 +211,12 @@ class Curves:
         """What the headline's curve shows: "seen instructions, people’s history"."""
         split = SPLIT_NAMES[self.main_split]
         split = split if self.main_split == ALL else f"{split} instructions"
-        return f"{split}, {HISTORY_NAMES[self.main_history]}"
+        return f"{split}, {history_name(self.main_history)}"
 
     def where(self, history: str, split: str, family: str = ALL) -> str:
         """Return what readers call a curve's instructions, with the history where there are several."""
         text = SPLIT_NAMES[split] + (f", {family}" if family != ALL else "")
-        return f"{text}, {HISTORY_NAMES[history]}" if len(self.histories) > 1 else text
+        return f"{text}, {history_name(history)}" if len(self.histories) > 1 else text
 
 
 def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[int]:

@@ -19,12 +19,12 @@ from eval.report.charts.attention import map_svgs, turns_svg
 from eval.report.charts.curves import hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
-    HISTORY_NAMES,
     Curves,
     arm_name,
     bounds,
     headline,
     headline_turn,
+    history_name,
     percent,
     signed,
 )
@@ -166,7 +166,7 @@ def _environment(arms: Sequence[str]) -> Environment:
         is_arm=lambda arm: arm in places,
         arm_style=lambda arm: places.get(arm, 0) % NUM_STYLES,
         arm_glyph=lambda arm: GLYPHS[places.get(arm, 0) % len(GLYPHS)],
-        history_names=HISTORY_NAMES,
+        history_name=history_name,
         css=Markup("\n".join(map(_text, STYLES))),
     )
     return environment

@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple
 
 from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
 from eval.report.data.selection import (
-    HISTORY_NAMES,
     NO_BREAK,
     SPLIT_NAMES,
     Curves,
     arm_name,
     bounds,
     few_turns,
+    history_name,
     metric_name,
     percent,
     rank,
@@ -166,7 +166,7 @@ def turn_tables(curves: Curves, turn: int) -> list[Table]:
             if any(arm in found for found in columns.values())
         )
         if rows:
-            note = f"turn {turn}, {HISTORY_NAMES[history]}"
+            note = f"turn {turn}, {history_name(history)}"
             title = "Adherence by kind of instruction"
             tables.append(Table(title, ("arm", *columns), rows, note, is_folded=False))
     return tables

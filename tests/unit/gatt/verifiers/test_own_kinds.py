@@ -109,7 +109,6 @@ def test_an_evaluation_of_cases_knows_the_kinds_of_the_catalogue_that_it_names(
         turns=(1, 2),
         probe_turns=(),
         histories=("own",),
-        task_completion=False,
     )
 
     def engine() -> ScriptedEngine:
