@@ -93,7 +93,7 @@ def evaluate(
         ...     return "A good novel." if "read" in request.messages[-1].content else "Some tea?"
         >>> result = evaluate(config, engine=lambda: ScriptedEngine(reply))
         >>> for point in result.results["curves"]:
-        ...     if (point["metric"], point["split"], point["family"]) == ("adherence", "all", "all"):
+        ...     if (point["metric"], point["split"], point["family"]) == ("keeps", "all", "all"):
         ...         print(point["turn"], point["rate"])
         1 1.0
         2 0.0

@@ -37,7 +37,7 @@ NOT_HERE: Final = (
     "ray", "replies_from",
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
-RATES: Final = ("adherence", "survival", "probe_recall", "false_trigger")
+RATES: Final = ("joint", "keeps", "answers", "survival", "probe_recall", "false_trigger")
 """Metrics of a run; all but survival also over all turns together."""
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from eval.inspect.suite import Prepared, judged, prepared, rates_of
-from eval.metrics.outcomes import adherence
+from eval.metrics.outcomes import keeps
 from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import Sample
 from eval.records.suite import shipped_suites
@@ -208,11 +208,11 @@ def verifiers(settings: dict[str, Any]) -> Scorer:
             + "; ".join(v.evidence for v in s.verdicts)
             for s in samples
         ]
-        statuses = [o.status for o in adherence(samples) if o.status != "undecided"]
+        statuses = [o.status for o in keeps(samples) if o.status != "undecided"]
         kept = statuses.count("pass") / len(statuses) if statuses else float("nan")
         return Score(
             # A dictionary: Inspect would drop a single NaN, and with it what is undecided.
-            value={"adherence": kept},
+            value={"keeps": kept},
             answer=samples[-1].reply if samples else "",
             explanation="\n".join(lines),
             metadata={"replies": [sample.as_dict() for sample in samples]},

@@ -163,7 +163,7 @@ def _codes(names: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
 _BADNESS: Final[tuple[Status, ...]] = ("pass", "undecided", "fail")
 
 
-def adherence(samples: Iterable[Sample]) -> Iterator[Outcome]:
+def keeps(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield the status of every ordinary reply under an instruction that holds.
 
     After a release a reply without the instruction is right: `leakage` counts those with it.
@@ -171,7 +171,22 @@ def adherence(samples: Iterable[Sample]) -> Iterator[Outcome]:
     return (Outcome(s, s.status) for s in samples if _is_asked_to_adhere(s))
 
 
-def adherence_loose(samples: Iterable[Sample]) -> Iterator[Outcome]:
+def answers(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply under an instruction answers its turn, where the turn expects something."""
+    return (Outcome(s, s.answers) for s in samples if s.answers and _is_asked_to_adhere(s))
+
+
+def joint(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply keeps its instruction and answers its turn, where the turn expects something."""
+    return (Outcome(s, s.joint) for s in samples if s.joint and _is_asked_to_adhere(s))
+
+
+def answers_plain(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply of a plain dialogue answers its turn, where the turn expects something."""
+    return (Outcome(s, s.answers) for s in samples if s.answers and s.instruction is None)
+
+
+def keeps_loose(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield the same with the leniency of IFEval: a first or last line, or asterisks, do not count.
 
     Source: Zhou et al., arXiv:2311.07911, section 3 (loose accuracy). Where only the strict status is
@@ -198,7 +213,7 @@ def probe_recall(samples: Iterable[Sample]) -> Iterator[Outcome]:
 
 
 def task_completion(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield whether each ordinary reply answers, where that was measured; plain dialogues count too."""
+    """Yield whether a judge finds that an ordinary reply does what was asked; plain dialogues count too."""
     return (
         Outcome(s, s.completion.status)
         for s in samples
@@ -237,8 +252,8 @@ def false_trigger(samples: Iterable[Sample]) -> Iterator[Outcome]:
     return (Outcome(s, s.status) for s in samples if s.instruction is None)
 
 
-def adherence_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield adherence by turns since the last change of any kind; 0 is the reply to its announcement."""
+def keeps_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield `keeps` by turns since the last change of any kind; 0 is the reply to its announcement."""
     return (
         Outcome(s, s.status, s.since_switch)
         for s in samples

@@ -13,9 +13,12 @@ from typing import Any
 from eval.cases.build import Inputs
 from eval.cases.unmeasured import Triggers, Unmeasured
 from eval.config import EvalConfig
+from eval.metrics.ability import able_instructions
 from eval.metrics.agreement import Agreement, agreement
 from eval.metrics.curves import curves, vacuous_curves
+from eval.metrics.failures import failures
 from eval.metrics.paired import differences
+from eval.metrics.retention import retentions
 from eval.records.samples import (
     REPORT_FILE,
     RESULTS_FILE,
@@ -106,7 +109,7 @@ def close(
         "config": config_dict(config),
     }
     pool = triggers.entries if triggers else ()
-    points = curves(samples)
+    points = curves(samples, able=able_instructions(samples))
     # Replies of a case file that stand under an instruction may follow it: they are no ordinary replies.
     ordinary = (s for s in samples if not config.cases or s.instruction is None)
     results: dict[str, Any] = {
@@ -114,6 +117,8 @@ def close(
         "run": run,
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
+        "retention": [asdict(r) for r in retentions(samples, config.seed)],
+        "failures": [asdict(f) for f in failures(samples)],
         "agreement": [asdict(a) for a in agreements],
         "limits": limits(rows),
         "notes": [

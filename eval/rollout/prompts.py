@@ -36,10 +36,9 @@ def arm_prompt(
     num_kept = 0 if arm == ALONE else window_of(arm)
     first = 1 if num_kept is None else max(1, turn - num_kept)
     turns = range(first, turn + 1)
-    held = case.instruction if first == 1 else case.held_at(first - 1)
-    switches = on_turns(case.switches, turns)
-    if arm == ALONE:
-        held, switches = case.held_at(turn), ()
+    # A change at the first turn that is shown is part of the instruction, which stands before it.
+    held = case.held_at(first)
+    switches = on_turns([s for s in case.switches if s.turn > first], turns)
     if first > 1:
         start = int(dialogue.has_system)
         messages = dialogue.messages[start + 2 * first - 2 :]
