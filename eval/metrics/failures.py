@@ -27,7 +27,7 @@ class Failures:
     num_undecided: int
     """Neither passed nor failed. With the five numbers above, this is all replies."""
     num_copies: int
-    """Of the user's message; they are among the wrong ones."""
+    """Copies of the user's message that do not answer it: a part of the wrong ones."""
     num_repeated: int
     """Word for word an earlier reply of the same history."""
     num_cut: int
@@ -55,7 +55,9 @@ def failures(samples: Iterable[Sample]) -> list[Failures]:
                 num_right_unkept=both.count(("fail", "pass")),
                 num_neither=both.count(("fail", "fail")),
                 num_undecided=len(replies) - len(decided) + num_open,
-                num_copies=sum(copy_of(s.reply, s.user) is not None for s in replies),
+                num_copies=sum(
+                    s.answers == "fail" and copy_of(s.reply, s.user) is not None for s in replies
+                ),
                 num_repeated=sum(s.is_repeated is True for s in replies),
                 num_cut=sum(s.finish == "length" for s in replies),
             )

@@ -106,9 +106,7 @@ def _name(pair: Pair) -> str:
     return instruction.id if instruction else ""
 
 
-def _retention(
-    pairs: Iterable[Pair], seed: int, *, turn: int | None, **where: str
-) -> Retention:
+def _retention(pairs: Iterable[Pair], seed: int, *, turn: int | None, **where: str) -> Retention:
     cases: dict[tuple[str, ...], list[int]] = {}
     for ours, theirs in pairs:
         counts = cases.setdefault(ours.sample.case, [0, 0])
@@ -143,9 +141,9 @@ def _interval(passed: Floats, alone: Floats, seed: int) -> tuple[float | None, f
 def _resamples(num_cases: int, seed: int) -> Floats:
     """Return how often each resample holds each case."""
     rng = np.random.default_rng(seed)
-    return rng.multinomial(
-        num_cases, [1 / num_cases] * num_cases, size=NUM_RESAMPLES
-    ).astype(np.float64)
+    return rng.multinomial(num_cases, [1 / num_cases] * num_cases, size=NUM_RESAMPLES).astype(
+        np.float64
+    )
 
 
 def shown(records: Iterable[Mapping[str, object]], **wanted: object) -> Mapping[str, object] | None:

@@ -78,7 +78,7 @@ class Sample:
     completion: Verdict | None = None
     """Whether a judge finds that the reply does what was asked; None if it was not asked."""
     answer: Verdict | None = None
-    """Whether the reply holds what its turn expects, see `gatt.data.answers`; None: the turn expects nothing."""
+    """Whether the reply holds what its turn expects, see `gatt.data.answers`; None: it expects nothing."""
     asks: ExpectationKind | None = None
     """What the turn asks for; None: nothing that a rule could check."""
     twin: str = ""

@@ -10,8 +10,8 @@ from eval.records.arms import History
 from eval.records.case import Reply
 from eval.records.samples import Expected, Sample
 from eval.scoring.judge.question import JudgeKey
-from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.answers import answers
+from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch

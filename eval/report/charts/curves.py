@@ -73,11 +73,16 @@ class Axes:
 def hero(curves: Curves) -> list[Markup]:
     """Return the first chart in its wide and its narrow form, nothing if nothing was decided."""
     decided = _decided(curves, **curves.main)
-    # A window of the history and the canned string are in the tables: one chart, few lines.
-    points = {arm: found for arm, found in decided.items() if is_main_arm(arm)} or decided
+    points = {arm: decided[arm] for arm in drawn_arms(curves)}
     title = f"{metric_name(curves.main_metric)} over turns for each arm; the tables have intervals"
     shapes = {"hero-wide": HERO, "hero-narrow": HERO_NARROW}
     return [chart(points, curves.arms, s, name, title) for name, s in shapes.items() if points]
+
+
+def drawn_arms(curves: Curves) -> list[str]:
+    """Return the arms of the first chart; the tables have the windows of the history and the canned string."""
+    decided = _decided(curves, **curves.main)
+    return [arm for arm in decided if is_main_arm(arm)] or list(decided)
 
 
 def panels(curves: Curves) -> list[tuple[str, Markup]]:

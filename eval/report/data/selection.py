@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from eval.config import RUN_MARK
-from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
 from eval.metrics.ability import ABLE, UNABLE
+from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
 from eval.records.arms import (
     ALONE,
     BASE,
@@ -240,7 +240,10 @@ class Curves:
     @property
     def caption(self) -> str:
         """What the headline's curve shows: "seen instructions, people’s history"."""
-        names = {ALL: "all instructions", ABLE: "instructions that the model keeps when asked alone"}
+        names = {
+            ALL: "all instructions",
+            ABLE: "instructions that the model keeps when asked alone",
+        }
         split = names.get(self.main_split) or f"{SPLIT_NAMES[self.main_split]} instructions"
         return f"{split}, {history_name(self.main_history)}"
 
