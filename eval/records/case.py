@@ -178,7 +178,10 @@ class Case:
 
         return {
             "id": self.id,
-            "dialogue": self.dialogue.as_dict(),
+            "dialogue": {
+                "id": self.dialogue.id,
+                "messages": [message.as_dict() for message in self.dialogue.messages],
+            },
             "instruction": self.instruction.text if self.instruction else None,
             "probe": self.probe.question if self.probe else None,
             "events": {str(t): [e.kind, None, e.expect] for t, e in sorted(self.events.items())},

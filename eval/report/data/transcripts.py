@@ -152,8 +152,8 @@ def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Ex
     """Return up to `NUM_EXAMPLES` cases of the headline's history and split.
 
     In the order of the file, they are the first two of different families in which the headline's first arm
-    keeps and answers and its base model does not, and the first in which the arm does not. What is missing of one kind the
-    next cases fill. Only cases with a reply of both arms at the headline's turn are taken.
+    keeps and answers and its base model does not, and the first in which the arm does not. What is missing
+    of one kind the next cases fill. Only cases with a reply of both arms at the headline's turn are taken.
     """
     ours, *others = [point.arm for point in answer.points] or [""]
     arms = [*(arm for arm in others[::-1] if arm.endswith(BASE)), ours][-2:]
