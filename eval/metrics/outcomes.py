@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eval.metrics.intervals import Codes, Floats, Ways, crossed_interval, num_groups
+from eval.records.arms import WITHOUT_HISTORY
 from eval.records.samples import Kind, Sample
 from gatt.verifiers.base import Status
 
@@ -197,7 +198,7 @@ def keeps_loose(samples: Iterable[Sample]) -> Iterator[Outcome]:
 
 def survival(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield for each case and asked turn the worst status so far: fail, then undecided, then pass."""
-    for case in by_case(filter(_is_asked_to_adhere, samples)):
+    for case in by_case(s for s in samples if _is_asked_to_adhere(s) and _has_history(s)):
         so_far: Status = "pass"
         for sample in case:
             so_far = max(so_far, sample.status, key=_BADNESS.index)
@@ -233,7 +234,8 @@ def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
     are compared with earlier judged turns alone, so their rate is a lower bound. Empty replies are not
     counted.
     """
-    for case in by_case(s for s in samples if s.kind == "turn" and s.reply.strip()):
+    counted = (s for s in samples if s.kind == "turn" and s.reply.strip() and _has_history(s))
+    for case in by_case(counted):
         known: set[str] = set()
         for index, sample in enumerate(case):
             said = folded(sample.reply)
@@ -290,6 +292,11 @@ def by_case(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
 def _is_asked_to_adhere(sample: Sample) -> bool:
     is_turn = sample.kind == "turn" and sample.instruction is not None
     return is_turn and sample.expected == "kept"
+
+
+def _has_history(sample: Sample) -> bool:
+    """Whether the arm reads a history: the replies of others do not follow on one another."""
+    return sample.arm not in WITHOUT_HISTORY
 
 
 def _leaks(samples: Iterable[Sample], kind: Kind) -> Iterator[Outcome]:

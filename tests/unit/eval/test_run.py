@@ -70,10 +70,10 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     assert found == {(a, h) for a in (*config.arms, "dialogue") for h in config.histories}
     metrics = {p["metric"] for p in results["curves"] if p["arm"] != "dialogue"}
     assert metrics == {
-        "adherence", "adherence_loose", "survival", "probe_recall", "repetition", "false_trigger",
+        "keeps", "keeps_loose", "survival", "probe_recall", "repetition", "false_trigger",
     }  # fmt: skip
     own = {p["metric"] for p in results["curves"] if p["arm"] == "dialogue"}
-    assert own == {"vacuous_adherence", "vacuous_false_trigger"}
+    assert own == {"vacuous_keeps", "vacuous_false_trigger"}
     samples = list(read_samples(config.output_dir / "samples.jsonl"))
     assert {(s.history, s.kind) for s in samples if s.is_repeated is not None} == {("own", "turn")}
     # 3 arms x 2 histories x (6 cases x (3 turns + 1 probe) + 2 plain x 3 turns), 2 without a history: 6 x 3

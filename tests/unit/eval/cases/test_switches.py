@@ -108,7 +108,7 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     engine = RecordingEngine(lambda request: f"I like it, {request.key}.")
     result = evaluate(settings, lambda: engine).results
     found = {p["metric"] for p in result["curves"]}
-    assert {"adherence_since_switch", "leakage"} <= found
+    assert {"keeps_since_switch", "leakage"} <= found
     own = {p["turn"]: p for p in result["curves"] if p["metric"] == "vacuous_leakage"}
     assert {p["num_passed"] for p in own.values()} == {0}
     assert own[0]["arm"] == "dialogue"
@@ -119,7 +119,7 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Leakage of the old instruction" in page
     assert "3 later" in page
-    for metric in ("adherence_since_switch", "leakage"):
+    for metric in ("keeps_since_switch", "leakage"):
         save_main_chart(tmp_path / f"{metric}.svg", Curves.of(result), metric)
         assert "turns since" in (tmp_path / f"{metric}.svg").read_text(encoding="utf-8")
     table = markdown_tables(result)

@@ -97,7 +97,9 @@ def test_arms_without_history_reply_to_each_turn_alone() -> None:
     for history in ("reference", "own", "slip_1"):
         turns = [turn for turn in (1, 2, 4) if history != "slip_1" or turn > 1]
         engine = RecordingEngine(say)
-        (alone,) = roll_out(engine, [one, OTHER, replace(case(None), id="p")], "alone", history, config())
+        (alone,) = roll_out(
+            engine, [one, OTHER, replace(case(None), id="p")], "alone", history, config()
+        )
         # No probe, which asks what a history does, and no dialogue without an instruction.
         assert [(r.case.id, r.turn, r.kind, r.earlier) for r in alone] == [
             (name, turn, "turn", ()) for name in ("c", "other") for turn in turns

@@ -76,9 +76,9 @@ def test_the_colours_are_the_pages_own() -> None:
 
 def test_a_picture_stands_alone(tmp_path: Path) -> None:
     curves = Curves.of(fake_results(fake_samples()))
-    save_main_chart(tmp_path / "a.pdf", curves, "adherence")
+    save_main_chart(tmp_path / "a.pdf", curves, "keeps")
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-    save_main_chart(tmp_path / "a.svg", curves, "adherence")
+    save_main_chart(tmp_path / "a.svg", curves, "keeps")
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "var(--" not in text
     assert ARMS[0] in text
@@ -97,6 +97,6 @@ def test_panels_are_the_curves_that_the_first_chart_does_not_show(
 def test_the_picture_of_a_change_counts_from_it(tmp_path: Path) -> None:
     published = ROOT / "results" / "switch_validation" / "results.json"
     results = json.loads(published.read_text(encoding="utf-8"))
-    for metric, axis in (("leakage", "turns since the change"), ("adherence", "turn, log scale")):
+    for metric, axis in (("leakage", "turns since the change"), ("keeps", "turn, log scale")):
         save_main_chart(tmp_path / "curve.svg", Curves.of(results), metric)
         assert axis in (tmp_path / "curve.svg").read_text(encoding="utf-8")

@@ -100,7 +100,7 @@ def test_runs_of_the_same_cases_are_compared_pair_by_pair(tmp_path: Path) -> Non
         kept = [r for r in replies if name == "one" or r.arm == "gatt"]
         write_run(folder, kept, fake_results(kept))
     runs = read_runs([f"{name}={tmp_path / name.partition(' ')[0]}" for name in told])
-    found = [d for d in compared(runs) if d["metric"] == "adherence" and d["split"] == "all"]
+    found = [d for d in compared(runs) if d["metric"] == "keeps" and d["split"] == "all"]
     # The base model stands in one run alone, and the third has other dialogues.
     assert [(d["arm"], d["baseline"]) for d in found] == [("a · b · gatt", "one · gatt")]
     assert found[0]["difference"] == pytest.approx(5 / 6)

@@ -167,7 +167,7 @@ def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
     assert not read.scripts
 
 
-ARMS = ("base", "gatt", "base+reminder")
+ARMS = ("base", "gatt", "base+system+reminder")
 
 
 def read(samples: Iterable[Sample]) -> dict[str, Any]:

@@ -55,16 +55,16 @@ def test_a_terminal_shows_the_first_the_last_and_the_headline_s_turn() -> None:
 
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
     curves = Curves.of(run_results)
-    table = rate_table(curves, "adherence")
+    table = rate_table(curves, "keeps")
     assert table is not None
     assert [(cells[1].text, cells[0].arm) for cells in table.rows[:5]] == [
         ("all instructions", "base"),
         ("all instructions", "gatt"),
-        ("all instructions", "base+reminder"),
+        ("all instructions", "base+system+reminder"),
         ("all instructions", "dialogue"),
         ("all instructions, figure", "base"),
     ]
-    known = ("adherence", "vacuous_adherence")
+    known = ("keeps", "vacuous_keeps")
     num_cells = sum(bool(cell.text) for cells in table.rows for cell in cells[2:-1])
     assert num_cells == sum(p.metric in known for p in curves.points)
     (*_, own) = [cells for cells in table.rows if cells[0].arm == "dialogue"]
@@ -118,7 +118,7 @@ def column(table: Table, head: str) -> list[str]:
 
 
 def test_a_difference_reads_in_points_with_its_sign(run: Curves) -> None:
-    rising = difference("gatt", "adherence", 2, 0.5)
+    rising = difference("gatt", "keeps", 2, 0.5)
     falling = {**rising, "difference": -0.2, "low": -0.4, "high": -0.0001, "p_value": 0.25}
     (table,) = difference_tables(run, [rising, {**falling, "turn": 4}], 2)
     assert column(table, "points") == ["+50", "−20"]
@@ -127,8 +127,8 @@ def test_a_difference_reads_in_points_with_its_sign(run: Curves) -> None:
 
 
 def test_of_fifty_turns_a_few_are_compared_the_headline_s_among_them(run: Curves) -> None:
-    arms = ("base+reminder", "gatt")
-    found = [difference(arm, "adherence", t, 0.1) for t in range(1, 51) for arm in arms]
+    arms = ("base+system+reminder", "gatt")
+    found = [difference(arm, "keeps", t, 0.1) for t in range(1, 51) for arm in arms]
     found.insert(7, {**found[7], "turn": None})
     (table,) = difference_tables(run, found, 20)
     turns = ["1", "20", "34", "50"]
@@ -153,9 +153,11 @@ def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves
 def test_a_total_of_one_split_does_not_stand_beside_it(
     run: Curves, splits: str, shown: list[str]
 ) -> None:
-    found = difference("gatt", "adherence", 2, 0.1)
+    found = difference("gatt", "keeps", 2, 0.1)
     # Of another arm there is a second split.
-    records = [found | {"arm": "base+reminder", "split": s} for s in ("all", "train", "none")]
+    records = [
+        found | {"arm": "base+system+reminder", "split": s} for s in ("all", "train", "none")
+    ]
     records += [found | {"split": s} for s in splits.split()]
     (table,) = difference_tables(run, records, 2)
     ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
