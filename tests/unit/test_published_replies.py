@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.flops import work_of
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.report.data.runs import EARLIER_NAMES
-from benchmark.flops import work_of
-
 from tests.support.texts.doc_pages import ROOT
 
 SCRIPT = ROOT / "scripts" / "scaling_costs.py"

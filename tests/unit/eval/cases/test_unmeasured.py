@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from eval.cases import unmeasured
 from eval.cases.build import Inputs
 from eval.cases.unmeasured import MOST_REPLIES, find_unmeasured, triggers_of
 from eval.config import EvalConfig
