@@ -12,7 +12,7 @@ from gatt.verifiers.base import Verdict
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, check_all, overall
 from gatt.verifiers.text.copying import VERSION as COPYING_VERSION
-from gatt.verifiers.text.copying import copy_of, repeats
+from gatt.verifiers.text.copying import copy_of, is_echo, repeats
 from gatt.verifiers.text.degenerate import NO_LETTERS, degenerate
 
 ANSWERS: Final = "answers"
@@ -60,7 +60,7 @@ def answers(
     shown = next(verdict for verdict in verdicts if verdict.status == status)
     if status == "pass":
         wrong = _counts_otherwise(expectation, reply, user)
-        copied = None if _brings_an_answer(expectation, user) else copy_of(reply, user)
+        copied = None if _brings_an_answer(expectation, reply, user) else copy_of(reply, user)
         if flaw := wrong or copied:
             return _verdict("fail", flaw)
     return Verdict(status, shown.evidence, ANSWERS, VERSION, shown.span)
@@ -88,13 +88,14 @@ def _asks_the_same(one: Expectation, other: Sequence[Expectation | None]) -> boo
     return any(o is not None and not set(o.any_of).isdisjoint(one.any_of) for o in other)
 
 
-def _brings_an_answer(expectation: Expectation, user: str) -> bool:
-    """Whether an accepted answer is something that the message lacks; not so where one of two is chosen."""
+def _brings_an_answer(expectation: Expectation, reply: str, user: str) -> bool:
+    """Whether a right reply says an answer that the message lacks, or has chosen one of its options."""
     if not expectation.any_of:
         return False
-    spec = VerifierSpec(Answer.kind, {"any_of": list(expectation.any_of)})
-    rule = build(spec)
-    return isinstance(rule, Answer) and not rule.is_named(user)
+    rule = build(_spec(expectation))
+    assert isinstance(rule, Answer)
+    is_choice = rule.names_wrong(user) and not is_echo(reply, user)
+    return bool(rule.named(reply) - rule.named(user)) or is_choice
 
 
 def _counts_otherwise(expectation: Expectation, reply: str, user: str) -> str | None:

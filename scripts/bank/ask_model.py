@@ -68,7 +68,12 @@ def main() -> None:
         params = SamplingParams(max_new_tokens=args.max_new_tokens, temperature=0)
         for start in range(0, len(missing), BATCH):
             ids = missing[start : start + BATCH]
-            requests = [GenerationRequest(id_, asked[id_][0], group="alone" if len(asked[id_][0]) == 1 else id_) for id_ in ids]
+            requests = [
+                GenerationRequest(
+                    id_, asked[id_][0], group="alone" if len(asked[id_][0]) == 1 else id_
+                )
+                for id_ in ids
+            ]
             with args.out.open("a", encoding="utf-8") as file:
                 for id_, reply in zip(ids, engine.generate(requests, params), strict=True):
                     replies[keys[id_]] = reply.text
@@ -92,7 +97,10 @@ def main() -> None:
         print(f"{kind}: {num_right[kind]} of {number}")
     questions = [k for k in num_asked if k != "told"]
     total = sum(num_asked[k] for k in questions)
-    print(f"questions: {sum(num_right[k] for k in questions)} of {total}; not asked: {len(asked) - num_asked.total()}")
+    print(
+        f"questions: {sum(num_right[k] for k in questions)} of {total}; "
+        f"not asked: {len(asked) - num_asked.total()}"
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,12 @@ from num2words import num2words
 
 PLACE = Path(__file__).parents[2] / "gatt/data/bank/number_words.yaml"
 NUMBERS = (*range(101), 120, 144, 150, 180, 200, 250, 300, 360, 365, 366, 400, 500, 600, 1000)
-LANGUAGES = "en fr es de it pt nl sv da no fi pl cs ro hu tr ru ja ko".split()
+# fmt: off
+LANGUAGES = (
+    "en", "fr", "es", "de", "it", "pt", "nl", "sv", "da", "no",
+    "fi", "pl", "cs", "ro", "hu", "tr", "ru", "ja", "ko",
+)
+# fmt: on
 LEAST_OF_KOREAN = 11
 """Korean numbers of one syllable are parts of other words."""
 
@@ -30,24 +35,33 @@ OTHERS = {
     9: "아홉/九つ/dziewięciu/devíti/yhdeksän/yhdeksää/девяти",
     10: "열 개/열 번/dziesięciu/deseti/kymmenen/kymmentä/десяти",
     11: "열한/열하나",
-    12: "열두/열둘/a dozen",
+    12: "열두/열둘",
     1000: "a thousand/one thousand/tusen/et tusind/tusind/mil",
 }
 """Native Korean and Japanese counting, and cases that stand with a noun."""
-AMBIGUOUS = frozenset(
+_AMBIGUOUS = (
     "un une uno una um uma ein eins eine een en ett et én yksi jeden jedna jedno o unu egy bir один 一 一つ"
-    " to dos due on bin ni ti hat het hét sto set ót 이 사 오 육 칠 팔 구 십 일 삼 영 공 천 none".split()
+    " to dos due on bin ni ti hat het hét sto set ót 이 사 오 육 칠 팔 구 십 일 삼 영 공 천 none"
 )
+AMBIGUOUS = frozenset(_AMBIGUOUS.split())
 WRONG = {6: ["non sei", "não sei", "tu sei", "se sei"]}
 """Italian "six" is also "you are", and the Portuguese "I know"."""
 
 _ZH = "零一二三四五六七八九"
-_EL = (
+_UP_TO_19 = (
     "μηδέν ένα δύο τρία τέσσερα πέντε έξι επτά/εφτά οκτώ/οχτώ εννέα/εννιά δέκα έντεκα δώδεκα δεκατρία "
     "δεκατέσσερα δεκαπέντε δεκαέξι δεκαεπτά δεκαοκτώ δεκαεννέα"
-).split()
-_EL_TENS = "είκοσι τριάντα σαράντα πενήντα εξήντα εβδομήντα ογδόντα ενενήντα".split()
-_EL_REST = {100: "εκατό", 200: "διακόσια", 300: "τριακόσια", 365: "τριακόσιες εξήντα πέντε", 1000: "χίλια"}
+)
+_EL = _UP_TO_19.split()
+_TENS = "είκοσι τριάντα σαράντα πενήντα εξήντα εβδομήντα ογδόντα ενενήντα"
+_EL_TENS = _TENS.split()
+_EL_REST = {
+    100: "εκατό",
+    200: "διακόσια",
+    300: "τριακόσια",
+    365: "τριακόσιες εξήντα πέντε",
+    1000: "χίλια",
+}
 
 
 def chinese(number: int) -> str:
@@ -70,7 +84,10 @@ def greek(number: int) -> list[str]:
         return _EL[number].split("/")
     if number < 100:
         tens, ones = divmod(number, 10)
-        return [f"{_EL_TENS[tens - 2]} {one}".strip() for one in (_EL[ones].split("/") if ones else [""])]
+        return [
+            f"{_EL_TENS[tens - 2]} {one}".strip()
+            for one in (_EL[ones].split("/") if ones else [""])
+        ]
     return [_EL_REST[number]] if number in _EL_REST else []
 
 
@@ -89,9 +106,14 @@ def words(number: int) -> list[str]:
 
 def main() -> None:
     """Write the file, one number a line."""
-    lines = ["# Words of numbers in the languages of the catalogue, by scripts/bank/number_words.py.", "words:"]
+    lines = [
+        "# Words of numbers in the languages of the catalogue, by scripts/bank/number_words.py.",
+        "words:",
+    ]
     for number in NUMBERS:
-        listed = yaml.safe_dump(words(number), default_flow_style=True, allow_unicode=True, width=10**6)
+        listed = yaml.safe_dump(
+            words(number), default_flow_style=True, allow_unicode=True, width=10**6
+        )
         lines.append(f'  "{number}": {listed.strip()}')
     lines += ["# Texts that hold such a word with another meaning.", "wrong:"]
     for number, texts in WRONG.items():

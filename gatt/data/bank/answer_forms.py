@@ -8,8 +8,36 @@ from typing import Any, ClassVar, Final
 from gatt.errors import CatalogError
 from gatt.runs.suggest import did_you_mean
 
-_SEPARATORS: Final = ("{} {}", "{}, {}", "{},{}", "{} < {}", "{}<{}", "{} > {}", "{}、{}", "{} → {}", "{} -> {}")
-_ANDS: Final = ("and", "et", "y", "und", "e", "en", "och", "og", "ja", "i", "a", "și", "és", "ve", "και", "и", "和")
+_SEPARATORS: Final = (
+    "{} {}",
+    "{}, {}",
+    "{},{}",
+    "{} < {}",
+    "{}<{}",
+    "{} > {}",
+    "{}、{}",
+    "{} → {}",
+    "{} -> {}",
+)
+_ANDS: Final = (
+    "and",
+    "et",
+    "y",
+    "und",
+    "e",
+    "en",
+    "och",
+    "og",
+    "ja",
+    "i",
+    "a",
+    "și",
+    "és",
+    "ve",
+    "και",
+    "и",
+    "和",
+)
 
 
 class AnswerForms:
@@ -47,7 +75,9 @@ class AnswerForms:
             right += self._word(place, f"says-{row['says']}")
             wrong += self._word(place, "says-no" if row["says"] == "yes" else "says-yes")
         if not right:
-            raise CatalogError(f"{place}: no right answer: expected some of {', '.join(self.KEYS[:5])}")
+            raise CatalogError(
+                f"{place}: no right answer: expected some of {', '.join(self.KEYS[:5])}"
+            )
         return tuple(dict.fromkeys(right)), tuple(dict.fromkeys(wrong))
 
     def _word(self, place: str, name: str) -> list[str]:

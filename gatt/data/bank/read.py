@@ -135,6 +135,14 @@ class Bank:
             _of_part(self.speaker, part),
         )
 
+    def counts(self) -> str:
+        """Return one line on how many rows there are."""
+        return (
+            f"bank: {len(self.questions)} questions of {len({q.kind for q in self.questions})} kinds, "
+            f"{len(self.told)} told facts, {len(self.small_talk)} messages of small talk and opinion, "
+            f"{len(self.speaker)} questions about the speaker"
+        )
+
 
 def _of_part(rows: Iterable[Row], part: Part) -> tuple[Row, ...]:
     return tuple(row for row in rows if partition(row.id) == part)
@@ -204,7 +212,9 @@ def _texts(
     others: tuple[str, ...] = (),
 ) -> dict[str, str]:
     if not isinstance(row, Mapping):
-        raise CatalogError(f"{path.name} {name}: {row!r}: expected a mapping with {', '.join(wanted)}")
+        raise CatalogError(
+            f"{path.name} {name}: {row!r}: expected a mapping with {', '.join(wanted)}"
+        )
     for key in row:
         if key not in (*wanted, *others):
             raise CatalogError(

@@ -109,7 +109,7 @@ def _clause_before(mention: Mention, said: tuple[Token, ...]) -> Iterator[Token]
 
 def is_denied(mention: Mention, reply: str, said: tuple[Token, ...]) -> bool:
     """Whether a reply says that a term is not the answer, or only compares with it."""
-    is_denial = mention.term.tokens[0].text in _DENIES
+    is_denial = any(token.text in _DENIES for token in mention.term.tokens)
     nearer = ""
     for distance, token in enumerate(_clause_before(mention, said)):
         if distance >= _MOST_DENIAL_TOKENS:

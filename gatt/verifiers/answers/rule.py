@@ -94,10 +94,13 @@ class Answer(Rule):
             return self.failed("names many numbers")
         return self.passed(f"says {quote(reply[slice(*meant[0].span)])}", meant[0].span)
 
-    def is_named(self, text: str) -> bool:
-        """Whether a text says one of the accepted answers, meant or not."""
-        said = tokens(text)
-        return any(True for _ in mentions(self.right, text, said))
+    def named(self, text: str) -> frozenset[str]:
+        """Return the accepted answers that a text says, meant or not."""
+        return frozenset(one.term.text for one in mentions(self.right, text, tokens(visible(text))))
+
+    def names_wrong(self, text: str) -> bool:
+        """Whether a text says a wrong answer, meant or not."""
+        return any(True for _ in mentions(self._wrong, text, tokens(visible(text))))
 
     def is_right(self, token: Token) -> bool:
         """Whether one token is an accepted answer."""

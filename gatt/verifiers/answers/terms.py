@@ -165,7 +165,11 @@ def letter_is_meant(reply: str, token: Token) -> bool:
     rest = reply[end:].lstrip(" *'\"”’»`)").lower()
     is_last = not rest or rest[0] in ".,!?;:\n}]"
     is_capital = reply[start:end].isupper() and fold_text(reply[start:end]) != "i"
-    is_subject = is_capital and bool(re.match(r"(?:is|comes|stands|was)\b", rest))
+    # "A" begins many sentences, "G" few.
+    is_article = fold_text(reply[start:end]) == "a"
+    is_subject = is_capital and bool(
+        not is_article or re.match(r"(?:is|comes|stands|was|follows)\b", rest)
+    )
     is_named = (
         reply[:start].rstrip(" *'\"“‘").lower().endswith(("letter", "letra", "lettre", "buchstabe"))
     )

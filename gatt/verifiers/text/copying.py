@@ -22,6 +22,8 @@ COPIED_SHARE = 0.6
 """Share of a message's words that makes a copy, of messages of `MIN_MESSAGE_WORDS` or more."""
 MIN_MESSAGE_WORDS = 4
 """A shorter message is a greeting ("Good morning!"), which is returned."""
+MIN_QUESTION_WORDS = 3
+"""Words of a question from which the same words are no reply: "How are you?"."""
 MIN_SENTENCE_SHARE = 0.75
 """Share of a sentence that has to be the message's. "Going to the beach tomorrow sounds great!" says more."""
 MIN_RUN = 3
@@ -49,6 +51,8 @@ def copy_of(reply: str, message: str) -> str | None:
     wheels." answers "How many wheels does a bicycle have?".
     """
     asked = _plain(message)
+    if is_echo(reply, message):
+        return "is the question again"
     if len(asked) < MIN_MESSAGE_WORDS:
         return None
     # Most of a reply shares nothing with its message: then nothing else is looked at.
@@ -69,6 +73,12 @@ def copy_of(reply: str, message: str) -> str | None:
         if (is_long or is_most) and total - len(part) < OWN_SHARE * len(part):
             return f"copies the message: {' '.join(part[:8])!r}"
     return None
+
+
+def is_echo(reply: str, message: str) -> bool:
+    """Whether a reply is the user's question again, word for word."""
+    asked = _plain(message)
+    return len(asked) >= MIN_QUESTION_WORDS and "?" in message and _plain(reply) == asked
 
 
 def repeats(reply: str, earlier: Sequence[str]) -> str | None:
