@@ -16,6 +16,7 @@ from eval.records.case import TOPIC_JUMP, Case, Event
 from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
+from gatt.data.speaker_turns import with_speaker_turns
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
@@ -71,12 +72,22 @@ def load_inputs(
         replace(case, events=seams.get(case.dialogue.id, {})) if case.instruction else case
         for case in make_cases(config, catalog, dialogues, trained)
     ]
-    cases = add_switches(config, catalog, cases, trained)
+    cases = [_asking_the_speaker(c, config) for c in add_switches(config, catalog, cases, trained)]
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
     return Inputs(
         with_canned(cases, catalog), tuple(dialogues), tuple(chain(*parts)), report.as_dict()
     )
+
+
+def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
+    """Return the case with some questions asking for what its instruction says of the one who replies."""
+    last = case.switches[0].turn - 1 if case.switches else None
+    seed = f"{config.seed}/{case.id}"
+    dialogue = with_speaker_turns(
+        case.dialogue, case.instruction, seed, config.part, last_turn=last
+    )
+    return replace(case, dialogue=dialogue)
 
 
 def _of_file(config: EvalConfig, catalog: Catalog) -> Inputs:

@@ -49,10 +49,9 @@ def canned_reply(instruction: Instruction, entries: Mapping[str, Entry]) -> str:
 
 
 def _parts(entry: Entry) -> Iterator[str]:
-    facts: Mapping[str, Sequence[str]] = getattr(entry, "facts", {})
-    if name := facts.get("name"):
+    if name := entry.facts.get("name"):
         yield f"I am {name[0]}."
-    if hobby := facts.get("hobby"):
+    if hobby := entry.facts.get("hobby"):
         yield f"I love {hobby[0]}."
     yield from (*entry.utterances[:1], *entry.good[:1])
     yield f"I love {entry.value}." if entry.family == "hobby" else f"I am {entry.value}."
