@@ -136,7 +136,7 @@ class Sample:
     @property
     def answers(self) -> Status | None:
         """Whether the reply answers its turn; None: the turn expects nothing."""
-        return self.answer and self.answer.status
+        return self.answer.status if self.answer else None
 
     @property
     def joint(self) -> Status | None:
