@@ -66,7 +66,8 @@ class EvalConfig:
     )
     """How replies are sampled; greedy by default."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
-    """Where the dialogues come from."""
+    """Where the dialogues come from. `conversations` and `faq` ask at the judged turns, unless
+    `source.asked` says where."""
     part: Part | None = "eval"
     """Part of the source's dialogues; training uses another part. Null takes all."""
     num_turns: int | None = None

@@ -21,6 +21,7 @@ from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
 from gatt.sources.base import SourceReport
+from gatt.sources.config import ASKING, SourceConfig
 from gatt.sources.load import load_dialogues
 from gatt.sources.questions import answered_questions
 
@@ -80,6 +81,14 @@ def load_inputs(
     )
 
 
+def _asked_where_judged(config: EvalConfig) -> SourceConfig:
+    """Return the source with its questions at the judged turns, where it chooses them and nobody did."""
+    source = config.source
+    if source.name not in ASKING or source.asked is not None:
+        return source
+    return replace(source, asked=tuple(t for t in config.turns if t <= source.max_turns))
+
+
 def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
     """Return the case with some questions asking for what its instruction says of the one who replies."""
     last = case.switches[0].turn - 1 if case.switches else None
@@ -116,7 +125,7 @@ def _dialogues(
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return the dialogues of the source; the base model answers `questions`, and the answers are stored."""
     if config.source.name != "questions":
-        return load_dialogues(config.source, config.part)
+        return load_dialogues(_asked_where_judged(config), config.part)
     if engine is None:
         raise ConfigError(
             "source.name is 'questions': no model answers them beforehand here: expected chitchat, jsonl or "
