@@ -175,8 +175,8 @@ def family_tables(curves: Curves, retention: Sequence[Record], turn: int) -> lis
         found: dict[str, dict[str, CurvePoint]] = {}
         for name, (split, family) in kinds.items():
             where = {"history": history, "split": split, "family": family}
-            if points := curves.find(metric=metric, turn=turn, **where):
-                found[name] = {p.arm: p for p in points}
+            if shown := curves.find(metric=metric, turn=turn, **where):
+                found[name] = {p.arm: p for p in shown}
         arms = [arm for arm in curves.arms if any(arm in points for points in found.values())]
         ours = next((a for a in arms if not is_untrained(split_arm(a)[1])), "base")
         rows = []

@@ -13,7 +13,6 @@ from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
 from eval.report.data.transcripts import Example, Transcripts, examples, verdict_of
 from eval.report.tables.sections import (
-    COUNTS_LEGEND,
     Cell,
     Table,
     arm_cell,
@@ -39,17 +38,14 @@ def markdown_tables(results: Mapping[str, Any]) -> str:
     lines = [answer.sentence, ""]
     if answer.points:
         lines += [f"{curves.caption[:1].upper()}{curves.caption[1:]}. {answer.detail}.", ""]
-    first, rest = [], []
-    for section in table_sections(curves, results, answer.turn):
-        (first if section.is_first else rest).append(section)
+    sections = table_sections(curves, results, answer.turn)
     rates = main_tables(curves)
-    for table in (t for section in first for t in section.tables):
-        lines += _lines(table)
-    for table in rates:
+    first = [table for section in sections if section.is_first for table in section.tables]
+    for table in (*first, *rates):
         lines += _lines(table)
     if rates:
         lines += [legend(curves), ""]
-    for table in (t for section in rest for t in section.tables):
+    for table in (t for section in sections if not section.is_first for t in section.tables):
         lines += _lines(table)
     return "\n".join(lines).replace(NO_BREAK, " ").rstrip() + "\n"
 
@@ -86,8 +82,10 @@ def terminal_table(results: Mapping[str, Any]) -> RichTable:
         note = f"turn {answer.turn}, {curves.caption}"
     else:
         heads, rows = _over_turns(tables[0], answer.turn)
-        note = tables[0].note
-    note = f"{note}. {COUNTS_LEGEND} The report has all measures."
+        num_turns, num_shown = len(tables[0].heads) - 2, len(heads) - 2
+        left_out = f"; {num_shown} of {num_turns} turns" if num_shown < num_turns else ""
+        note = f"{tables[0].note}{left_out}"
+    note = f"{note}. {legend(curves)} The report has all measures."
     found = RichTable(title=Text(title, style="bold"), caption=Text(note))
     for number, head in enumerate(heads):
         found.add_column(head, justify="right" if number else "left")
