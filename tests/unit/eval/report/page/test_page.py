@@ -58,7 +58,7 @@ class Page(HTMLParser):
 
     def sections(self) -> list[str]:
         parts = [
-            (tag, a) for tag, a in self.tags if "part" in str(a.get("class")) or tag == "section"
+            (tag, a) for tag, a in self.tags if a.get("class") == "inner" or tag == "section"
         ]
         return [str(a["id"]) for _, a in parts if "id" in a]
 
