@@ -31,6 +31,7 @@ from eval.metrics.outcomes import (
     repetition,
     survival,
     task_completion,
+    told,
 )
 from eval.records.case import Case
 from eval.records.samples import Sample
@@ -48,6 +49,7 @@ METRICS: Mapping[str, Metric] = {
         joint,
         keeps,
         answers,
+        told,
         answers_plain,
         keeps_loose,
         survival,

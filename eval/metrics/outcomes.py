@@ -173,13 +173,22 @@ def keeps(samples: Iterable[Sample]) -> Iterator[Outcome]:
 
 
 def answers(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield whether a reply under an instruction answers its turn, where the turn expects something."""
-    return (Outcome(s, s.answers) for s in samples if s.answers and _is_asked_to_adhere(s))
+    """Yield whether a reply under an instruction answers its turn, where the turn expects something.
+
+    Questions for what the user told at an earlier turn count in `told` alone: they need the history, so
+    nobody can be asked them alone, and they come late, so a curve with them would fall by itself.
+    """
+    return (Outcome(s, s.answers) for s in _expecting(samples) if s.answers and s.asks != "told")
 
 
 def joint(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield whether a reply keeps its instruction and answers its turn, where the turn expects something."""
-    return (Outcome(s, s.joint) for s in samples if s.joint and _is_asked_to_adhere(s))
+    """Yield whether a reply keeps its instruction and answers its turn, for the replies of `answers`."""
+    return (Outcome(s, s.joint) for s in _expecting(samples) if s.joint and s.asks != "told")
+
+
+def told(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply keeps its instruction and says what the user told at an earlier turn."""
+    return (Outcome(s, s.joint) for s in _expecting(samples) if s.joint and s.asks == "told")
 
 
 def answers_plain(samples: Iterable[Sample]) -> Iterator[Outcome]:
@@ -292,6 +301,10 @@ def by_case(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
 def _is_asked_to_adhere(sample: Sample) -> bool:
     is_turn = sample.kind == "turn" and sample.instruction is not None
     return is_turn and sample.expected == "kept"
+
+
+def _expecting(samples: Iterable[Sample]) -> Iterator[Sample]:
+    return (s for s in samples if s.answer is not None and _is_asked_to_adhere(s))
 
 
 def _has_history(sample: Sample) -> bool:

@@ -42,7 +42,10 @@ def readings(sample: dict[str, Any]) -> Iterator[tuple[str, int, str, str, str]]
             answers = sample["answer"]["status"]
             both = {status, answers}
             worst = next((s for s in ("fail", "undecided") if s in both), "pass")
-            yield from (("answers", turn, answers, *of), ("joint", turn, worst, *of))
+            if sample["asks"] == "told":
+                yield "told", turn, worst, *of
+            else:
+                yield from (("answers", turn, answers, *of), ("joint", turn, worst, *of))
         if sample.get("since_switch") is not None:
             yield "keeps_since_switch", sample["since_switch"], status, *of
     if sample.get("leak") is not None:

@@ -33,7 +33,7 @@ HERO, HERO_NARROW, PANEL, PICTURE = (15.4, 5.1), (4.7, 3.6), (4.9, 3.2), (9.6, 4
 """Width and height of charts, in inches of 72 points."""
 MANY_POINTS: Final = 12
 """From here on a curve has small markers, or they would hide it."""
-DRAWN = ("joint", "keeps", "answers", "probe_recall", *SINCE_SWITCH)
+DRAWN = ("joint", "keeps", "answers", "told", "probe_recall", *SINCE_SWITCH)
 """Metrics with charts on the page; all are in the tables."""
 
 

@@ -45,8 +45,8 @@ SPLIT_NAMES: Mapping[str, str] = {
     "heldout_value": "unseen value",
     "heldout_family": "unseen family",
     "none": "no instruction",
-    ABLE: "the model keeps them alone",
-    UNABLE: "it does not keep them alone",
+    ABLE: "kept when asked alone",
+    UNABLE: "not kept when asked alone",
 }
 HISTORY_NAMES: Mapping[str, str] = {"reference": "people’s history", "own": "own history"}
 
@@ -62,6 +62,7 @@ METRIC_NAMES: Mapping[str, str] = {
     "joint": "Keeps and answers",
     "keeps": "Keeps the instruction",
     "answers": "Answers",
+    "told": "Remembers what it was told",
     "survival": "Survival",
     "probe_recall": "Probe recall",
     "task_completion": "Task completion, by the judge",

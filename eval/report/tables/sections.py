@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from eval.metrics.ability import ABLE, UNABLE
@@ -97,6 +97,7 @@ METRIC_NOTES: Final[Mapping[str, str]] = {
     "joint": "replies that keep the instruction and answer their turn",
     "keeps": "replies that keep the instruction",
     "answers": "replies that hold what their turn expects, and are no copy, repetition or loop",
+    "told": "replies that keep the instruction and say a fact that the user told at an earlier turn",
     "survival": "dialogues in which every reply asked so far kept the instruction",
     "probe_recall": "questions outside the history that are answered as the instruction says",
     "task_completion": "replies that do what the user asked, as a judge finds",
@@ -182,7 +183,7 @@ def family_tables(curves: Curves, retention: Sequence[Record], turn: int) -> lis
         rows = []
         for name, points in found.items():
             split, family = kinds[name]
-            cells = [rate_cell(points.get(arm)) for arm in arms]
+            cells = [replace(rate_cell(points.get(arm)), worst="") for arm in arms]
             kept = [retention_cell(retention, ours, history, split, family, turn)]
             rows.append(row(name, *cells, *(kept if retention else [])))
         if rows:
@@ -227,9 +228,9 @@ def failure_tables(curves: Curves, failures: Sequence[Record]) -> list[Table]:
             for r in records
         )
         if rows:
-            note = f"all judged turns, {history_name(history)}"
+            note = history_name(history)
             is_folded = history != curves.main_history
-            tables.append(Table("How replies fail", FAILURE_HEADS, rows, note, is_folded=is_folded))
+            tables.append(Table("All judged turns", FAILURE_HEADS, rows, note, is_folded=is_folded))
     return tables
 
 
@@ -348,10 +349,11 @@ KINDS_LEAD = (
     "only there can it forget. Seen: instructions of the training data. Unseen value: another value of a "
     "family that was trained. "
     "Unseen family: a kind of instruction that was never trained. Brackets are 95 % intervals. “58/97, 3?”: 58 "
-    "of 97 decided replies passed, 3 are undecided; “worst” is the rate if these had failed."
+    "of 97 decided replies passed, 3 are undecided."
 )
 FAILURES_LEAD = (
-    "Replies to turns that expect an answer. A copy of the user's message, an earlier reply of the same "
+    "Replies to turns that expect an answer, without questions for what the user told earlier. "
+    "A copy of the user's message, an earlier reply of the same "
     "history and a loop do not answer. Cut: the limit of tokens ended the reply."
 )
 COMPARED_LEAD = (

@@ -14,7 +14,7 @@ CARD: Final = "README.md"
 RESULTS_SCHEMA: Final = 3
 """The schema of `eval.report.data.selection`, which `gatt` does not import."""
 METRICS: Final = (
-    "joint", "keeps", "answers", "survival", "probe_recall", "false_trigger", "answers_plain",
+    "joint", "keeps", "answers", "told", "survival", "probe_recall", "false_trigger", "answers_plain",
 )  # fmt: skip
 SPLITS: Final = {
     "all": "all instructions", "train": "seen", "heldout_value": "unseen value",

@@ -43,6 +43,7 @@ def test_only_turns_that_expect_something_under_an_instruction_in_force_count_as
         reply("pass", "pass", dialogue="a"), reply("pass", "fail", dialogue="b"),
         reply("pass", None, dialogue="c"), reply("fail", "pass", dialogue="d", expected="released"),
         reply("fail", "pass", dialogue="e", **PLAIN),
+        reply("pass", "pass", dialogue="f", asks="told"),
     ]  # fmt: skip
     found = {
         p.metric: (p.num_passed, p.num_decided)
@@ -50,7 +51,8 @@ def test_only_turns_that_expect_something_under_an_instruction_in_force_count_as
         if p.split == p.family == "all"
     }
     assert found["joint"] == found["answers"] == (1, 2)
-    assert found["keeps"] == (3, 3)
+    assert found["told"] == (1, 1)
+    assert found["keeps"] == (4, 4)
     assert found["answers_plain"] == (1, 1)
 
 

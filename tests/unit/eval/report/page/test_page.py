@@ -57,9 +57,7 @@ class Page(HTMLParser):
             self.script += data
 
     def sections(self) -> list[str]:
-        parts = [
-            (tag, a) for tag, a in self.tags if a.get("class") == "inner" or tag == "section"
-        ]
+        parts = [(tag, a) for tag, a in self.tags if a.get("class") == "inner" or tag == "section"]
         return [str(a["id"]) for _, a in parts if "id" in a]
 
     def value(self, name: str) -> Any:

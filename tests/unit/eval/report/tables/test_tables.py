@@ -220,7 +220,7 @@ def test_what_is_kept_and_answered_stands_by_kind_beside_what_the_model_does_alo
     for line in (
         "**Keeps and answers, by kind of instruction** (turn 8, people’s history)",
         "| instructions | base model | GAtt | asked alone | canned string | GAtt, of alone |",
-        "| the model keeps them alone | 25 % [11, 47] (5/20) | 75 % [53, 89] (15/20) | 100 % [84, 100] "
+        "| kept when asked alone | 25 % [11, 47] (5/20) | 75 % [53, 89] (15/20) | 100 % [84, 100] "
         "(20/20) | 0 % [0, 16] (0/20) | 75 %",
         "| GAtt | 20 | 75 % (15) | 25 % (5) | 0 | 0 | 0 | 0 | 0 | 0 |",
     ):
