@@ -153,6 +153,7 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "cut": lambda draw, _: draw.finish == "length",
     "context_limit": lambda draw, _: draw.finish == "context_limit",
     "content_filter": lambda draw, _: draw.finish == "content_filter",
+    "ended": lambda draw, _: draw.finish == "other",
     "blank": lambda draw, _: not draw.text,
     "degenerate": lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
     "repetitive": lambda draw, quality: (
@@ -176,6 +177,8 @@ REASONS: Final = {
     "context_limit": "the teacher's context is full (a smaller `teacher.context_turns` or `source.max_turns` "
     "helps)",
     "content_filter": "the server's content filter withheld the reply",
+    "ended": "the server ended the reply with that word instead of `stop` (`server.stop_reasons` lets it count "
+    "as a whole reply)",
     "blank": "the reply is empty",
     "degenerate": "loops, repeats or holds no words",
     "repetitive": "says the same phrases again",
@@ -188,7 +191,8 @@ REASONS: Final = {
     "leaks": "still follows the instruction that was replaced or taken back",
     "repeats_target": "nearly the same as another target of its sample",
 }
-"""Meaning of each reason, for the data set card; the last four depend on more than one draw."""
+"""Meaning of each reason, for the data set card; the last four depend on more than one draw. Behind `ended`
+stands the server's word: `ended:eos`."""
 
 
 def refuse(draw: Draw, quality: QualityConfig) -> str | None:

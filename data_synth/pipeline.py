@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from data_synth.config import SynthConfig
+from data_synth.filters import REASONS
 from data_synth.plan import Plan, PlannedSample, plan_samples
 from data_synth.run_folder import (
     CARD_FILE,
@@ -35,7 +36,7 @@ from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint, provenance, versions
 from gatt.runs.store import RecordStore
-from gatt.sources.base import SYSTEM_REMOVED, SourceReport
+from gatt.sources.base import SourceReport
 from gatt.sources.load import load_dialogues
 
 log = logging.getLogger(__name__)
@@ -89,13 +90,6 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     catalog = config.instructions.load()
     teacher = cache(engine or partial(make_engine, config.teacher.engine, _adapters(config)))
     dialogues, report = load_source(config, teacher, weights)
-    if num_removed := report.changed[SYSTEM_REMOVED]:
-        log.warning(
-            "source %s: %d dialogues had a system message of their own, which was removed: the "
-            "instruction takes its place; put what must hold into a catalogue entry",
-            report.source,
-            num_removed,
-        )
     plan = plan_samples(dialogues, catalog, config)
     made = {"digest": plan.digest, "num_turns": plan.num_turns(range(len(plan)))}
     settings = fingerprinted(config) | {"teacher_weights": weights, "plan": made}
@@ -109,10 +103,14 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
         num_new = _append_missing(store, plan, config, engine, teacher)
     found = write_card(config, path, report)
+    if ended := found.with_words("ended"):
+        words = ", ".join(f"{name} {found.refused[name]}" for name in ended)
+        log.warning("%s: %s: %s", path, words, REASONS["ended"])
     if not found.num_targets:
         raise DataError(
-            f"{path}: none of {found.num_turns} turns has a target, every draw was rejected: see the "
-            f"reasons in {path.with_name(CARD_FILE)}, or allow more attempts or other families"
+            f"{path}: none of {found.num_turns} turns has a target, every draw was rejected, most often as "
+            f"{found.most_frequent()}: see the reasons in {path.with_name(CARD_FILE)}, or allow more attempts "
+            "or other families"
         )
     return SynthResult(path, found.num_samples, found.num_targets, found.num_turns, num_new)
 

@@ -174,7 +174,9 @@ def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: Teache
     told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
     draw = Draw(text, generation.finish, turn.instruction, config.brief, told)
     if reason := refuse(draw, config.quality):
-        turn.refused.append(reason)
+        # The reasons of a turn are stored as words of one text.
+        words = "_".join(generation.server_end.split())
+        turn.refused.append(f"{reason}:{words}" if words else reason)
     else:
         _verify(turn, text, kind)
 

@@ -16,7 +16,7 @@ from eval.cases.unmeasured import refuse_unmeasured, triggers_of
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import Case
 from eval.records.samples import ROLLOUTS_FILE
-from eval.results.provenance import add_call
+from eval.results.provenance import add_call, forget_calls
 from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
@@ -114,6 +114,9 @@ def evaluate(
         path, fingerprint=fingerprint(plan.settings), kind="rollout", describe=plan.described
     ) as store:
         refuse_other_weights(path, plan.weights)
+        if not len(store):
+            # A first start that failed may have had other settings.
+            forget_calls(config.output_dir)
         save_config(config, config.output_dir / "eval.yaml")
         done = store.keys("key")
         pieces = _missing(config, plan.inputs.cases, done, path)

@@ -103,6 +103,9 @@ class Sample:
     white space do not count. None if that was not compared (a reference history, no `gatt eval`), for
     probes and for blank replies."""
 
+    server_end: str = ""
+    """The server's word for the end of the reply, where `finish` is `other`; else ""."""
+
     def __post_init__(self) -> None:
         for key in ("arm", "dialogue", "family", "user"):
             if not getattr(self, key).strip():

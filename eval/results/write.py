@@ -31,6 +31,7 @@ from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
 from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
+from eval.results.undecided import notes_of_undecided
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.scoring.verdict import attach
@@ -125,6 +126,7 @@ def close(
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.line()]),
             *notes_of_replies(points, samples, config.sampling.max_new_tokens),
+            *notes_of_undecided(samples, config.sampling.max_new_tokens),
             *note_of_calls(run),
         ],
     }

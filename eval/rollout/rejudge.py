@@ -85,7 +85,8 @@ def _replies(
     for sample in row["samples"]:
         if "said" not in row or sample["kind"] == "probe":
             # The number of tokens is not stored, and no rule needs it.
-            generation = Generation(sample["reply"], sample["finish"], 0)
+            word = sample.get("server_end", "")
+            generation = Generation(sample["reply"], sample["finish"], 0, word)
             turn, kind, user = sample["turn"], sample["kind"], sample["user"]
             read = _read(case, turn, sample["reply"], arm, history, earlier)
             yield Reply(case, turn, kind, user, generation, read)

@@ -109,6 +109,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     - A turn of a plain dialogue passes, as a false trigger, if the reply follows any entry of
       the pool. Ordinary replies must follow no entry of it, see `eval.cases.unmeasured`.
     - A turn that expects something: `answer` says whether the reply holds it, whatever its instruction.
+    - A reply that the server ended with a word of its own is `undecided`: it may be a notice of the server.
     - An empty reply is `undecided` if the context was full, a server withheld the reply, or
       the tokens ended before any text (a model that reasons first).
     - `leak` says whether the reply follows what was replaced or taken back, see
@@ -119,6 +120,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     probe = case.probe_at(turn) if kind == "probe" else None
     expected = case.expected(turn)
     no_reply = None if text else _NO_REPLY.get(reply.generation.finish)
+    if word := reply.generation.server_end:
+        no_reply = f"the server ended the reply with {word!r}"
     # A degenerate reply follows no instruction, but does not show that the model dropped it either.
     junk = degenerate(text) if expected == "released" else None
     if no_reply:
@@ -158,6 +161,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         reply=text,
         reference=case.reference(turn),
         finish=reply.generation.finish,
+        server_end=reply.generation.server_end,
         status=status,
         verdicts=verdicts,
         loose=loose,

@@ -7,15 +7,13 @@ A dialogue file is JSONL in the ecosystem's own form, one object a line::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from gatt.data.expectation import Expectation
 from gatt.errors import DataError
-from gatt.runs.store import parsed_records
 
 Role = Literal["system", "user", "assistant"]
 ROLES: tuple[str, ...] = get_args(Role)
@@ -198,31 +196,3 @@ def parse_dialogue(raw: object, default_id: str | None = None) -> Dialogue:
     if identity is None:
         raise DataError("no 'id': expected a non-empty string")
     return Dialogue(str(identity), parse_messages(raw["messages"]))
-
-
-def read_dialogues(
-    path: Path, parse: Callable[[object, str], Dialogue] = parse_dialogue
-) -> Iterator[Dialogue]:
-    """Yield the dialogues of a JSONL file; blank lines are passed over.
-
-    Args:
-        path: the file.
-        parse: makes a dialogue of one line's value and a default id.
-
-    Raises:
-        DataError: with file and line, for a missing or empty file, broken
-            JSON, a dialogue that breaks its contract, or a repeated id.
-    """
-    seen: dict[str, int] = {}
-    for number, dialogue in parsed_records(
-        path, lambda number, record: parse(record, f"{path.stem}-{number}"), is_whole=True
-    ):
-        if dialogue.id in seen:
-            raise DataError(
-                f"{path} line {number}: id {dialogue.id!r} already stands in line "
-                f"{seen[dialogue.id]}: expected unique ids"
-            )
-        seen[dialogue.id] = number
-        yield dialogue
-    if not seen:
-        raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")

@@ -72,8 +72,7 @@ class EngineConfig:
             if self.chat_template_kwargs:
                 found["chat_template_kwargs"] = {**self.chat_template_kwargs}
             return found
-        server = {"can_prefill": self.server.can_prefill, "extra_body": {**self.server.extra_body}}
-        return {"model": self.model, "server": server}
+        return {"model": self.model, "server": self.server.decisive()}
 
     def weights_digest(self) -> str:
         """Return the digest of the base model; empty for a server. Raises as `model_digest` does."""

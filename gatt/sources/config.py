@@ -8,8 +8,10 @@ from typing import Final, Literal
 from gatt.errors import ConfigError
 
 NAMES: Final = ("chitchat", "conversations", "faq", "hub", "jsonl", "questions")
-HUB_OPTIONS: Final = ("config_name", "split", "column", "streaming", "max_rows")
+HUB_OPTIONS: Final = ("config_name", "split", "streaming", "max_rows")
 """What `gatt.sources.hub` alone takes."""
+ROW_OPTIONS: Final = ("column", "max_lost")
+"""What sources of rows take, `jsonl` and `hub`."""
 ASKING: Final = ("conversations", "faq")
 """Sources that make dialogues of questions, without end."""
 DEFAULT_NUM: Final = 256
@@ -37,8 +39,8 @@ class SourceConfig:
     between small talk), chitchat (bundled human chats), questions (everyday questions answered by the teacher),
     jsonl (a file in messages form) or hub (a `datasets` id or local folder)."""
     path: str | None = None
-    """The file of `jsonl` (or compressed, `.gz` or `.xz`); the CSV or JSONL file of `faq`; the id or folder
-    of `hub`."""
+    """The file of `jsonl` (JSON lines or a JSON array, CSV, Parquet; also compressed); the CSV or JSONL file
+    of `faq`; the id, folder or file of `hub`."""
     asked: Literal["every"] | tuple[int, ...] | None = None
     """Turns of `conversations` and `faq` that ask for something: `every`, a list of turns counted from 1, or
     null for about half of them."""
@@ -50,7 +52,11 @@ class SourceConfig:
     split: str = "train"
     """Split of a `hub` data set; a slice such as train[:1000] is fine where `datasets` takes one."""
     column: str | None = None
-    """Column of a `hub` data set with the messages; null takes `messages`, else `conversations`."""
+    """Field of a row with the messages; null takes the first that holds something of `messages`,
+    `conversations`, `conversation`, `dialogue` and `dialog`."""
+    max_lost: int | None = None
+    """Most rows that may be lost because no dialogue can be made of them; null allows none for `jsonl`
+    and any number for `hub`."""
     streaming: bool = False
     """Read a `hub` data set without downloading all of it; needs `max_rows`."""
     max_rows: int | None = None
@@ -83,13 +89,22 @@ class SourceConfig:
             raise ConfigError(
                 f"source {self.name!r} takes no 'small_talk': only 'conversations' does"
             )
-        for key in HUB_OPTIONS:
+        for key in (*HUB_OPTIONS, *ROW_OPTIONS):
             value = getattr(self, key)
-            if self.name != "hub" and value != getattr(SourceConfig, key):
+            takers = ("hub",) if key in HUB_OPTIONS else ("hub", "jsonl")
+            if self.name not in takers and value != getattr(SourceConfig, key):
                 raise ConfigError(
-                    f"source {self.name!r} takes no {key!r}, found {value!r}: only 'hub' does"
+                    f"source {self.name!r} takes no {key!r}, found {value!r}: only "
+                    f"{' and '.join(map(repr, takers))} {'does' if len(takers) == 1 else 'do'}"
                 )
+        if self.max_lost is not None and self.max_lost < 0:
+            raise ConfigError(f"max_lost is {self.max_lost}: expected at least 0, or null")
         if self.max_rows is not None and self.max_rows < 1:
             raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1, or null for all")
         if self.streaming and self.max_rows is None:
             raise ConfigError("streaming needs 'max_rows', the most rows to read")
+
+    @property
+    def most_lost(self) -> int | None:
+        """Most rows that may be lost; None is any number."""
+        return 0 if self.max_lost is None and self.name == "jsonl" else self.max_lost

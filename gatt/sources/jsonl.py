@@ -1,72 +1,30 @@
-"""Dialogues from any JSONL file in messages or ShareGPT form."""
+"""Dialogues from a file of one's own: JSON lines above all, or whatever `gatt.sources.files` reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from gatt.data.dialogue import Dialogue, parse_dialogue, read_dialogues
+from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
-
-SPEAKERS = {
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "assistant": "assistant",
-    "model": "assistant",
-    "bot": "assistant",
-    "system": "system",
-}
-"""ShareGPT `from` -> role."""
-
-COLUMNS = ("messages", "conversations")
-"""Where a row's messages may stand, the first found is taken."""
+from gatt.sources.files import read_rows
+from gatt.sources.rows import dialogues_of
 
 
-def read(
-    config: SourceConfig,
-    report: SourceReport,
-) -> Iterator[Dialogue]:
+def read(config: SourceConfig, report: SourceReport) -> Iterator[Dialogue]:
     """Yield the dialogues of a file.
 
-    The file is the user's own, so a broken line is an error and not a count.
+    The file is the user's own: a row that is lost is an error, unless `max_lost` allows it.
 
     Raises:
-        DataError: with file and line; see `gatt.data.dialogue.read_dialogues`.
+        DataError: see `gatt.sources.files.read_rows` and `gatt.sources.rows.dialogues_of`; also for a file
+            without a row.
     """
-    for dialogue in read_dialogues(Path(config.path or "").expanduser(), parse=parse_row):
-        report.num_read += 1
-        yield dialogue
-
-
-def parse_row(raw: object, default_id: str | None = None) -> Dialogue:
-    """Return the dialogue of a row, whose messages stand in the first of `COLUMNS` that it has.
-
-    A message may be `{"from", "value"}` or `{"role", "content"}`.
-
-    Raises:
-        DataError: neither form, an unknown speaker, or see `gatt.data.dialogue.Dialogue`.
-    """
-    if not isinstance(raw, Mapping):
-        return parse_dialogue(raw, default_id)
-    name = next((column for column in COLUMNS if column in raw), None)
-    if name is None:
-        return parse_dialogue(raw, default_id)
-    if not isinstance(turns := raw[name], list):
-        raise DataError(f"{name!r} is {type(turns).__name__}: expected a list")
-    messages = [_message(index, turn) for index, turn in enumerate(turns, start=1)]
-    return parse_dialogue({"id": raw.get("id"), "messages": messages}, default_id)
-
-
-def _message(index: int, turn: object) -> object:
-    if not isinstance(turn, Mapping) or not {"from", "value"} <= set(turn):
-        return turn
-    speaker = turn["from"]
-    if not isinstance(speaker, str) or speaker not in SPEAKERS:
-        raise DataError(
-            f"message {index}: unknown speaker {speaker!r}: expected one of {', '.join(SPEAKERS)}"
-        )
-    return {"role": SPEAKERS[speaker], "content": turn["value"]}
+    path = Path(config.path or "").expanduser()
+    if path.is_dir():
+        raise DataError(f"{path}: a folder, expected a file: read it with source.name=hub")
+    yield from dialogues_of(read_rows(path), config, report)
+    if not report.num_read:
+        raise DataError(f"{path}: no dialogue in it: expected one JSON object a line")

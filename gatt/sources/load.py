@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -11,6 +12,7 @@ from gatt.sources import chitchat, conversations, faq, hub, jsonl
 from gatt.sources.base import SourceReport, select
 from gatt.sources.config import SourceConfig
 
+log = logging.getLogger(__name__)
 READERS: Final[Mapping[str, Callable[[SourceConfig, SourceReport], Iterator[Dialogue]]]] = {
     "chitchat": chitchat.read, "hub": hub.read, "jsonl": jsonl.read,
 }  # fmt: skip
@@ -29,15 +31,21 @@ def load_dialogues(config: SourceConfig, part: Part | None) -> tuple[list[Dialog
     """Return the dialogues of a part (None: all) and the account of what was dropped; not for `questions`.
 
     Every dialogue starts with a user message, has no system message and consists of `min_turns` to
-    `max_turns` whole exchanges. The order depends on the seed only.
+    `max_turns` whole exchanges. The order depends on the seed only. What was changed or dropped of
+    a user's own data is said in the log, with an example for each reason.
 
     Raises:
         ConfigError: the source's package is not installed.
-        DataError: data that cannot be read, or nothing left of it.
+        DataError: data that cannot be read, more lost rows than `max_lost`, or nothing left.
     """
     report = SourceReport(config.name)
     if config.name in ENDLESS:
         made = list(ENDLESS[config.name](config, report, part))
         report.num_kept, report.longest_turns = len(made), max(d.num_turns for d in made)
         return made, report
-    return select(READERS[config.name](config, report), config, report, part), report
+    dialogues = select(READERS[config.name](config, report), config, report, part)
+    # What the screen of the bundled chats drops is always the same.
+    if config.path is not None and report.examples:
+        for line in report.lines():
+            log.warning("%s", line)
+    return dialogues, report

@@ -92,7 +92,7 @@ def tiny_model(name: str, tokenizer: Any) -> Any:
     return AutoModelForCausalLM.from_config(config).eval()
 
 
-def make_engine(model: Any, tokenizer: Any, **limits: int) -> TransformersEngine:
+def make_engine(model: Any, tokenizer: Any, **limits: Any) -> TransformersEngine:
     engine = TransformersEngine(LoadedModel(model, tokenizer, "tiny"), **limits)
     # A tenth of all tokens ends a reply, so that rows stop at different steps.
     engine.stop_ids = engine.stop_ids | frozenset(range(0, len(tokenizer), 10))
@@ -120,6 +120,31 @@ def test_greedy_replies_equal_plain_generate(name, has_adapter, tokenizer) -> No
     assert found.share >= 0.99
     assert found.largest_gap <= 1e-4
     assert engine.counters.num_encoded_tokens < engine.counters.num_prompt_tokens / 2
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_dense_replies_equal_plain_generate(name, tokenizer) -> None:
+    model = with_adapter(tiny_model(name, tokenizer))
+    # A batch is encoded in several parts, and the last batch has fewer rows.
+    engine = make_engine(model, tokenizer, max_rows=24, is_dense=True)
+    requests = random_requests(60)
+    found = agreement(engine, model, requests, 12, "one")
+    assert found.num_lengths > 4
+    assert found.num_replies > 10
+    assert found.share >= 0.99
+    assert found.largest_gap <= 1e-4
+
+
+def test_dense_and_shared_engines_draw_the_same_replies(tokenizer) -> None:
+    model = tiny_model("llama", tokenizer)
+    params = SamplingParams(max_new_tokens=20, temperature=0.9, top_p=0.8, seed=3)
+    requests = random_requests(30)
+    shared, dense = (
+        make_engine(model, tokenizer, is_dense=is_dense).generate(requests, params)
+        for is_dense in (False, True)
+    )
+    assert len({generation.num_tokens for generation in shared}) > 4
+    assert dense == shared
 
 
 @pytest.mark.parametrize("name", NOT_SHARING)

@@ -36,8 +36,10 @@ class JudgeConfig:
     """`turn`, `probe` or both; completion is asked about turns only."""
     batch_size: int = 32
     """Replies judged together: after an interruption, one such batch is repeated."""
+    temperature: float = 0.0
+    """0 is greedy; for servers that refuse 0."""
     seed: int = 0
-    """Changes the codes of the fences; answers are greedy."""
+    """Changes the codes of the fences, and the draws where `temperature` is not 0."""
     is_prefilled: bool = False
     """Whether the judge's answer is prefilled with the beginning of the JSON object. Some models write no
     object without it; a model that reasons first cannot reason with it."""
@@ -54,6 +56,7 @@ class JudgeConfig:
         for name in ("max_new_tokens", "batch_size"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected at least 1")
+        self.params()
         server = self.engine.server
         if self.is_prefilled and server is not None and not server.can_prefill:
             raise ConfigError(
@@ -62,9 +65,13 @@ class JudgeConfig:
             )
 
     def is_asked(self, sample: Sample) -> bool:
-        """Whether the judge is asked about a sample: it has text, and its arm, turn and kind are chosen."""
+        """Whether the judge is asked about a sample.
+
+        It has text that no server ended with a word of its own, and its arm, turn and kind are chosen.
+        """
         return (
             bool(sample.reply.strip())
+            and sample.finish != "other"
             and (not self.arms or sample.arm in self.arms)
             and self.asks(sample.kind, sample.turn)
         )
@@ -74,14 +81,19 @@ class JudgeConfig:
         return kind in self.kinds and (not self.turns or turn in self.turns)
 
     def params(self) -> SamplingParams:
-        """Return the sampling parameters: greedy."""
+        """Return the sampling parameters."""
         return SamplingParams(
-            max_new_tokens=self.max_new_tokens, temperature=0.0, top_p=1.0, seed=self.seed
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=1.0,
+            seed=self.seed,
         )
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that a verdict depends on: not the choice of replies, nor the batches."""
+        drawn = {"temperature": self.temperature} if self.temperature else {}
         return {
+            **drawn,
             "engine": self.engine.decisive(),
             "max_new_tokens": self.max_new_tokens,
             "seed": self.seed,

@@ -97,7 +97,7 @@ def _visible(character: str) -> str:
     return "" if category == "Cf" and character not in _JOINERS else character
 
 
-RUBRIC_VERSION: Final = 1
+RUBRIC_VERSION: Final = 2
 """Raised by one with every change of wording, fence or parsing: each can change a verdict."""
 REASON_FORM: Final = "one short sentence"
 """Stands for the reason in the form; a judge that repeats it has given no reason."""

@@ -40,6 +40,7 @@ REASON_CHARACTERS: Final = 200
 """Longest reason that is stored as evidence."""
 # Small models fill the form with these, whatever the reply: `{"reason": "pass", "verdict": "fail"}`.
 _NO_REASONS: Final = ("", REASON_FORM, "pass", "fail")
+_AROUND_WORDS: Final = " \t\r\n.,;:!?*_`'\"“”‘’„。！…"
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _UNFINISHED: Final[Mapping[FinishReason, str]] = {
     "length": "cut by max_new_tokens",
@@ -54,20 +55,23 @@ _Pairs = list[tuple[str, Any]]
 def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     """Return the judge's verdict, `undecided` with the reason if there is none.
 
-    The last JSON object of a finished answer counts. It has exactly the keys `reason` (some
-    text) and `verdict` ("pass" or "fail"), each once. Text and code fences around it are
-    allowed. Objects that stand in a judged text are quotations and are ignored, also if the
-    judge corrected their punctuation.
+    The last JSON object of a finished answer counts. It has the keys `reason` (some text) and
+    `verdict` ("pass" or "fail"), each once. Case, signs around the verdict, invisible characters,
+    other keys, and text and code fences around the object do not count. Objects that stand in a
+    judged text are quotations and are ignored, also if the judge corrected their punctuation.
 
     Args:
         generation: what the engine returned.
         judged: the texts that the judge was shown.
     """
     text = generation.text
-    if why := _UNFINISHED.get(generation.finish):
+    why = _UNFINISHED.get(generation.finish, "")
+    if word := generation.server_end:
+        why = f"the server ended the answer with {word!r}"
+    if why:
         return _verdict("undecided", f"no verdict: {why}")
     try:
-        found = list(_objects(text))
+        found = list(_objects(_visible(text)))
     except RecursionError:
         found = []
     shown = [_skeleton(part) for part in judged]
@@ -75,9 +79,11 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     if not own:
         why = "only a quotation of the judged text" if found else "no JSON object that can be read"
         return _verdict("undecided", f"no verdict: {why}: {quote(text)}")
-    reason, verdict = (dict(own[-1]).get(key) for key in KEYS)
-    is_formed = sorted(key for key, _ in own[-1]) == KEYS and verdict in ("pass", "fail")
-    if not is_formed or not isinstance(reason, str) or reason.strip().casefold() in _NO_REASONS:
+    given = _asked_for(own[-1])
+    reason, said = (dict(given).get(key) for key in KEYS)
+    verdict = _word(said)
+    is_formed = sorted(key for key, _ in given) == KEYS and verdict in ("pass", "fail")
+    if not is_formed or not isinstance(reason, str) or _word(reason) in _NO_REASONS:
         return _verdict(
             "undecided",
             f"no verdict: found {quote(json.dumps(own[-1]))}, expected a reason and the verdict 'pass' or "
@@ -87,6 +93,26 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     if len(line) > REASON_CHARACTERS:
         line = line[: REASON_CHARACTERS - 1] + "…"
     return _verdict("pass" if verdict == "pass" else "fail", line)
+
+
+def _asked_for(pairs: _Pairs) -> _Pairs:
+    """Return the pairs of an object whose keys were asked for, with these keys as they were asked for."""
+    folded = [(_word(key), value) for key, value in pairs]
+    return [(key, value) for key, value in folded if key in KEYS]
+
+
+def _word(value: object) -> str:
+    """Return a word without case, invisible characters, and signs around it; "" for what is no text."""
+    if not isinstance(value, str):
+        return ""
+    folded = unicodedata.normalize("NFKC", _visible(value)).casefold()
+    return folded.strip(_AROUND_WORDS)
+
+
+def _visible(text: str) -> str:
+    """Return a text without invisible characters, and with plain spaces."""
+    shown = (c for c in text if unicodedata.category(c) != "Cf")
+    return "".join(" " if unicodedata.category(c) == "Zs" else c for c in shown)
 
 
 def _verdict(status: Status, evidence: str) -> Verdict:
@@ -122,8 +148,11 @@ def _is_quoted(pairs: _Pairs, source: str, shown: Sequence[str]) -> bool:
 
     The object is looked for as it was written, and as its keys and texts read in either order.
     """
-    parts = [f"{key} {value}" for key, value in pairs if isinstance(value, str)]
-    forms = (source, " ".join(parts), " ".join(reversed(parts)))
+    forms = [source]
+    # A key that the judge added to what it quotes does not make it the judge's own.
+    for shown_pairs in (pairs, _asked_for(pairs)):
+        parts = [f"{key} {value}" for key, value in shown_pairs if isinstance(value, str)]
+        forms += [" ".join(parts), " ".join(reversed(parts))]
     wanted = [form for form in map(_skeleton, forms) if form]
     return any(form in text for form in wanted for text in shown)
 

@@ -3,8 +3,9 @@
 The prefix of a group is usually its longest prompt on record. It is encoded once, and every
 request of the group is a row that forks from it. Rows of many groups are decoded together
 (`gatt.generation.local.decoding`). Keys and values of prefixes are kept for the next call, in a roll-out
-with those of the reply, so that only new tokens are encoded. Models that cannot share prefixes are sampled
-prompt by prompt (`gatt.generation.local.decoding`).
+with those of the reply, so that only new tokens are encoded. On a GPU whole prompts are encoded instead, and
+decode steps replayed (`gatt.generation.local.dense`), which is faster there. Models that cannot share
+prefixes are sampled prompt by prompt (`gatt.generation.local.decoding`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from gatt.generation.local.decoding import (
     generate_by_reencoding,
     uniform_stream,
 )
+from gatt.generation.local.dense import Decoders, generate_dense
 from gatt.generation.local.model_support import sharing_problem
 from gatt.generation.local.prefix.attention import prefix_implementation
 from gatt.generation.local.prefix.cache import KeptPrefixes
@@ -48,6 +50,8 @@ class TransformersEngine:
         max_cache_tokens: most tokens in the key/value cache of one batch, copies included (46 kB a
             token for the embedded model); a larger prompt is answered alone.
         max_kept_tokens: most tokens of prefixes kept between calls and batches.
+        is_dense: whether to decode whole prompts side by side; None: on a GPU. For models that can share
+            prefixes.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class TransformersEngine:
         max_rows: int = 64,
         max_cache_tokens: int = 24_000,
         max_kept_tokens: int = 48_000,
+        is_dense: bool | None = None,
     ) -> None:
         self.model = loaded.model
         self.tokenizer = loaded.tokenizer
@@ -64,6 +69,8 @@ class TransformersEngine:
         self.max_rows = max_rows
         self.max_cache_tokens = max_cache_tokens
         self.kept = KeptPrefixes(max_kept_tokens)
+        self.is_dense = self.model.device.type == "cuda" if is_dense is None else is_dense
+        self._decoders = Decoders()
         self._linears = PackedLinears(self.model)
         self.counters = EngineCounters()
         self.stop_ids = stop_token_ids(self.tokenizer)
@@ -83,8 +90,9 @@ class TransformersEngine:
         return int(getattr(config, "max_position_embeddings", None) or 2**31)
 
     def forget(self) -> None:
-        """Drop the prefixes of earlier calls."""
+        """Drop the prefixes of earlier calls, and the buffer of the last one."""
         self.kept.forget()
+        self._decoders = Decoders()
 
     def generate(
         self,
@@ -141,6 +149,10 @@ class TransformersEngine:
         """Yield the rows with their outputs."""
         if not self.shares_prefixes:
             yield from generate_by_reencoding(self, rows, params)
+            return
+        if self.is_dense:
+            with prefix_implementation(self.model):
+                yield from generate_dense(self, self._decoders, rows, params, adapter)
             return
         batches = plan_batches(
             plan_groups(rows),

@@ -166,10 +166,13 @@ def test_removed_system_messages_are_told_in_the_log_and_on_the_card(config, cap
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     other = replace(config, output_dir=config.output_dir.with_name("other"))
     make(other)
-    (told,) = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
-    assert told.startswith("source jsonl: 4 dialogues had a system message of their own, which was")
+    (told,) = [line for line in caplog.messages if "system message removed" in line]
+    assert told.startswith(
+        "source jsonl: 4 altered: system message removed (first: dialogue 'd-000')"
+    )
+    assert "put what must hold into a catalogue entry" in told
     card = (other.output_dir / "README.md").read_text(encoding="utf-8")
-    assert "| system message removed | 4 |" in card
+    assert "| system message removed | 4 | dialogue 'd-000' |" in card
     assert "are **not** in these samples: the instruction takes their place" in card
 
 

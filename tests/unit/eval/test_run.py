@@ -13,6 +13,7 @@ from eval.config import EvalConfig, finished_config
 from eval.metrics.curves import CurvePoint
 from eval.records.samples import read_samples
 from eval.report.data.selection import SCHEMA
+from eval.results.provenance import read_calls
 from eval.run import EvalResult, evaluate
 from gatt.cli import main
 from gatt.config.load import save_config
@@ -224,6 +225,14 @@ def test_what_all_calls_computed_is_added_up(config) -> None:
     tokens = result.results["run"]["tokens"]
     assert tokens["num_prompt_tokens"] == 10 * len(whole.requests)
     assert tokens["num_encoded_again"] == 0
+
+
+def test_a_first_start_without_a_reply_leaves_the_folder_to_other_settings(config) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(config, interrupt_at=1)
+    result, _ = run(replace(config, seed=1))
+    assert result.num_new
+    assert len(read_calls(config.output_dir)) == 1
 
 
 def test_another_configuration_or_other_weights_in_the_folder_are_refused(config) -> None:

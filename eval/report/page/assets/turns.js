@@ -7,6 +7,7 @@ const FINISHES = {
   length: "cut at the length limit",
   context_limit: "no room left in the context",
   content_filter: "withheld by the server’s filter",
+  other: "ended by the server",
 };
 
 function element(tag, className, ...children) {

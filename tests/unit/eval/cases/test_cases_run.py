@@ -9,6 +9,7 @@ import pytest
 
 from eval.config import EvalConfig
 from eval.records.samples import read_samples
+from eval.results.undecided import notes_of_undecided
 from eval.run import evaluate
 from eval.scoring.judge.config import JudgeConfig
 from gatt.data.training_marks import TrainedOn, write_marks
@@ -23,6 +24,13 @@ from tests.support.runs.case_files import (
     write_case_file,
 )
 from tests.support.runs.stages import RecordingEngine, write_adapter, write_dialogues
+from tests.support.servers.faulty_server import (
+    Answer,
+    Asked,
+    FaultyServer,
+    completion,
+    engine_for,
+)
 
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
 
@@ -67,6 +75,30 @@ def test_a_judge_decides_what_no_rule_covers_and_agreement_is_told(tmp_path) -> 
     (agreed,) = judged.results["agreement"]
     assert (agreed["num_both"], agreed["both_pass"], agreed["num_missing"]) == (4, 4, 0)
     assert judged.results["run"]["config"]["judge"] is not None
+
+
+def test_replies_without_a_verdict_are_told_with_their_reason(tmp_path) -> None:
+    """A server ends every second reply in its own way; the judge never gives a verdict."""
+
+    def script(asked: Asked) -> Answer:
+        odd = completion("I like tea.", "eos") if asked.nth else completion("", "length")
+        return odd if "Question 0" in asked.prompt else completion("I like tea.")
+
+    with FaultyServer(script) as server:
+        result = evaluate(
+            config(tmp_path, judge=JudgeConfig(kinds=("turn",))),
+            lambda: engine_for(server, max_concurrency=1),
+            lambda: RecordingEngine(lambda _: "I cannot say."),
+        )
+    notes = "\n".join(result.results["notes"])
+    assert "no verdict on 12 of 12 replies: no JSON object" in notes
+    assert "came before any text in" in notes
+    ended = [s for s in result.samples if s.finish == "other"]
+    assert {(s.status, s.server_end, s.judge) for s in ended} <= {("undecided", "eos", None)}
+    assert (
+        notes_of_undecided([s for s in result.samples if s.finish == "stop" and not s.judge], 9)
+        == []
+    )
 
 
 def test_a_note_on_repeats_stands_in_the_results(tmp_path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from gatt.data.dialogue import (
@@ -11,7 +9,6 @@ from gatt.data.dialogue import (
     Message,
     parse_dialogue,
     parse_messages,
-    read_dialogues,
 )
 from gatt.errors import DataError
 
@@ -59,35 +56,3 @@ def test_counts_and_cuts() -> None:
 def test_refusals(make, message) -> None:
     with pytest.raises(DataError, match=message):
         make()
-
-
-def test_file_and_back_blank_lines_and_missing_ids(tmp_path) -> None:
-    path = tmp_path / "mine.jsonl"
-    written = [Dialogue("é", (S, U, A)), Dialogue("b", (U,))]
-    path.write_text("".join(f"{json.dumps(one.as_dict())}\n" for one in written))
-    assert list(read_dialogues(path)) == written
-    path.write_text("\n" + json.dumps({"messages": [U.as_dict()]}) + "\n\n")
-    assert [d.id for d in read_dialogues(path)] == ["mine-2"]
-
-
-GOOD = '{"id": "a", "messages": [{"role": "user", "content": "hi"}]}\n'
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            GOOD + "\n{oops",
-            r"x.jsonl line 3: broken JSON \(.*column 2\), expected one JSON object a",
-        ),
-        (GOOD + "[1]\n", r"x.jsonl line 2: found list, expected one JSON object a line"),
-        (GOOD + '{"id": "b", "messages": []}\n', "x.jsonl line 2: dialogue 'b': no user message"),
-        (GOOD + "\n" + GOOD, "x.jsonl line 3: id 'a' already stands in line 1"),
-        ("\n", "x.jsonl: no dialogue in it"),
-    ],
-)
-def test_broken_files(tmp_path, text, message) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text(text)
-    with pytest.raises(DataError, match=message):
-        list(read_dialogues(path))

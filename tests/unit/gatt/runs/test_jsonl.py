@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gatt.data.dialogue import read_dialogues
 from gatt.errors import DataError, StoreError
 from gatt.runs.input_file import refuse_compressed, scan_lines
 from gatt.runs.store import read_records
 from gatt.train.run_folder import digest
-from tests.support.runs.stages import write_dialogues
 
 PACK = {".gz": gzip.compress, ".xz": lzma.compress}
 TEXT = b'\xef\xbb\xbf{"a": 1}\n\n{"b": "\xc3\xa9"}\n{"c": 3}'
@@ -37,8 +35,6 @@ def test_a_compressed_file_has_the_lines_of_the_plain_one(pack, tmp_path: Path) 
     assert list(scan_lines(pack(TEXT))) == list(scan_lines(plain))
     assert [line.number for line in scan_lines(plain)] == [1, 3, 4]
     assert digest(pack(TEXT)) == digest(plain) != digest(pack(TEXT + b"\n"))
-    dialogues = write_dialogues(tmp_path / "d.jsonl", 6, 3)
-    assert list(read_dialogues(pack(dialogues.read_bytes()))) == list(read_dialogues(dialogues))
 
 
 def test_a_torn_end_and_a_broken_line_are_those_of_the_text(pack) -> None:

@@ -52,11 +52,20 @@ def test_counts_add_up_and_lengths_hold() -> None:
     assert report.as_dict()["dropped"] == dict(report.dropped)
 
 
+def test_an_example_steers_no_terminal_and_ends_no_cell() -> None:
+    report = SourceReport("x", num_read=1)
+    report.drop("unknown speaker", "row 1: a|b\x1b[2J\n`<b>")
+    assert report.table(report.dropped) == [("unknown speaker", 1, r"row 1: a\|b\x1b[2J\n'&lt;b>")]
+    assert not any("\x1b" in line for line in report.lines())
+
+
 def test_nothing_left_names_the_longest() -> None:
     pool = [dialogue("a", 4), dialogue("b", 7)]
-    report = SourceReport("x", num_read=2, first_problem="row 3: bad")
+    report = SourceReport("x", num_read=2)
+    report.drop("unknown speaker", "row 3: bad")
     with pytest.raises(
-        DataError, match=r"'x': .* 9 turns .* 7; read 2; .* too short: 2; .* row 3: bad"
+        DataError,
+        match=r"'x': .* 9 turns .* 7; read 2; .* too short: 2, .*\(first: row 3: bad\).*lower min_t",
     ):
         select(pool, config(min_turns=9, max_turns=9), report)
 

@@ -100,6 +100,16 @@ def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
         SourceConfig(name=name, path=path, **{key: value})
 
 
+@pytest.mark.parametrize(("key", "value"), [("column", "chat"), ("max_lost", 3)])
+def test_what_only_sources_of_rows_take(key: str, value: object) -> None:
+    for name in ("hub", "jsonl"):
+        assert getattr(SourceConfig(name=name, path="d", **{key: value}), key) == value  # type: ignore[arg-type]
+    with pytest.raises(
+        ConfigError, match=rf"'chitchat' takes no '{key}', found {value!r}.*'jsonl'"
+    ):
+        SourceConfig(**{key: value})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -111,6 +121,10 @@ def test_what_only_a_data_set_takes(name: str, key: str, value: object) -> None:
         ({"name": "jsonl"}, "^source 'jsonl' needs 'path'$"),
         ({"path": "x"}, "^source 'chitchat' takes no 'path', found 'x'$"),
         ({"name": "hub", "path": "x", "max_rows": 0}, "^max_rows is 0: expected at least 1, or nu"),
+        (
+            {"name": "hub", "path": "x", "max_lost": -1},
+            "^max_lost is -1: expected at least 0, or n",
+        ),
         ({"name": "hub", "path": "x", "streaming": True}, "^streaming needs 'max_rows', the most"),
     ],
 )

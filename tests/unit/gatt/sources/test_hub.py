@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import gzip
-import json
-import lzma
 from pathlib import Path
 from typing import Any
 
@@ -46,27 +43,14 @@ def test_saved_folder_parquet_folder_and_file_give_the_same(tmp_path: Path) -> N
     assert found[1:] == [found[0]] * 3
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "json.xz"])
-def test_a_compressed_file_reads_as_the_plain_one(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"talk.{ending}"
-    packed = {"gz": gzip.compress, "xz": lzma.compress}.get(path.suffix[1:], bytes)
-    rows = "".join(json.dumps({"messages": m}) + "\n" for m in messages(2))
-    path.write_bytes(packed(rows.encode()))
-    found, _ = load(path)
-    assert sorted((d.id, d.messages[0].content) for d in found) == [
-        ("talk-0", "Hi 0"), ("talk-1", "Hi 1"),
-    ]  # fmt: skip
-
-
 def test_broken_rows_are_counted(tmp_path: Path) -> None:
-    rows = [*messages(2), [PAIR[1]]]
+    rows = [*messages(2), [{"role": "narrator", "content": "Once"}]]
     data = datasets.Dataset.from_dict({"id": ["a", "a", "c"], "messages": rows})
     data.save_to_disk(str(tmp_path / "saved"))
     dialogues, report = load(tmp_path / "saved")
     assert [d.id for d in dialogues] == ["a"]
-    assert report.dropped == {"repeated id": 1, "broken row": 1}
-    assert report.first_problem is not None
-    assert report.first_problem.startswith("row 2: dialogue 'c', turn 1: expected role 'user'")
+    assert report.dropped == {"repeated id": 1, "unknown speaker": 1}
+    assert report.examples["unknown speaker"] == "row 3: unknown speaker: message 1: 'narrator'"
 
 
 def test_stream_names_rows_by_position_whatever_the_seed(tmp_path: Path) -> None:
@@ -75,14 +59,14 @@ def test_stream_names_rows_by_position_whatever_the_seed(tmp_path: Path) -> None
         dialogues, report = load(tmp_path / "talk", seed=seed, streaming=True, max_rows=5)
         assert report.num_read == 5
         for d in dialogues:
-            assert d.id == f"talk-{d.user_turns[0].removeprefix('Hi ')}"
+            assert d.id == f"talk-{int(d.user_turns[0].removeprefix('Hi ')) + 1}"
 
 
 def test_sharegpt_column(tmp_path: Path) -> None:
     turns = [[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]]
     datasets.Dataset.from_dict({"conversations": turns}).save_to_disk(str(tmp_path / "talk"))
     dialogues, _ = load(tmp_path / "talk")
-    assert [(d.id, d.replies) for d in dialogues] == [("talk-0", ("Hello",))]
+    assert [(d.id, d.replies) for d in dialogues] == [("talk-1", ("Hello",))]
 
 
 def test_what_cannot_be_loaded_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,3 +95,28 @@ def test_what_has_no_configurations(tmp_path: Path) -> None:
             match=rf"{name} is {what} and has no configurations: .* no config_name, found 'de'$",
         ):
             load(tmp_path / name, config_name="de")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize(
+    ("data", "facts"),
+    [
+        ('{"messages": [{"role": "user", "content": "Né"}]}\n'.encode("cp1252"), ["Windows-1252"]),
+        ('{"messages": []}\n'.encode("utf-16"), ["UTF-16"]),
+        (b'{"messages": []}\n{oops\n', ["line 2", "broken JSON"]),
+    ],
+)
+def test_a_broken_file_of_a_folder_is_named_in_one_line(
+    tmp_path: Path,
+    data: bytes,
+    facts: list[str],
+    streaming: bool,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "talk" / "train.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"^[^\n]*$") as caught:
+        load(path.parent, streaming=streaming, max_rows=9)
+    assert [fact for fact in ("train.jsonl", *facts) if fact not in str(caught.value)] == []
+    assert "Failed" not in capfd.readouterr().err
