@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -34,7 +34,7 @@ from gatt.verifiers import verifier_versions
 log = logging.getLogger(__name__)
 
 NOT_DECISIVE: Final = (
-    "output_dir", "batch_cases", "suite", "cases", "task_completion", "judge", "arms",
+    "output_dir", "batch_cases", "suite", "cases", "judge", "arms",
     "adapters", "baseline", "histories", "ray", "replies_from", "unmeasured",
 )  # fmt: skip
 """Settings that no reply depends on; `cases` counts with what the file holds."""
@@ -87,13 +87,13 @@ def evaluate(
         >>> _ = (folder / "cases.jsonl").write_text(json.dumps(case))
         >>> config = EvalConfig(
         ...     output_dir=folder / "results", cases=folder / "cases.jsonl", arms=("base",),
-        ...     turns=(1, 2), probe_turns=(), histories=("own",), task_completion=False,
+        ...     turns=(1, 2), probe_turns=(), histories=("own",),
         ... )
         >>> def reply(request):
         ...     return "A good novel." if "read" in request.messages[-1].content else "Some tea?"
         >>> result = evaluate(config, engine=lambda: ScriptedEngine(reply))
         >>> for point in result.results["curves"]:
-        ...     if (point["metric"], point["split"], point["family"]) == ("adherence", "all", "all"):
+        ...     if (point["metric"], point["split"], point["family"]) == ("keeps", "all", "all"):
         ...         print(point["turn"], point["rate"])
         1 1.0
         2 0.0
@@ -208,7 +208,7 @@ def _store_rows(
 ) -> int:
     """Store the rows as they are made, and return the number of new samples."""
     num_turns = {
-        key: turns_of_row(history, case, config)
+        key: turns_of_row(arm, history, case, config)
         for history, arm, case in product(config.histories, config.arms, plan.inputs.cases)
         for key in row_keys(arm, history, case, config)
     }
@@ -240,9 +240,6 @@ def check_cases(config: EvalConfig) -> None:
         return
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog)
-    if any(case.instruction is not None for case in inputs.cases):
-        # Task completion does not count then, and finding the language of every reply is slow.
-        config = replace(config, task_completion=False)
     refuse_unmeasured(config, inputs.cases, triggers_of(config, catalog, inputs))
 
 

@@ -8,6 +8,12 @@
      "events": {"3": {"kind": "topic_jump", "verifiers": [...]}},
      "switches": [{"turn": 5, "kind": "replace", "text": "From now on ...", "instruction": {...}}]}
 
+A turn may say what its reply must hold, in place of a text::
+
+    {"content": "How long can I return boots?", "expect": {"any_of": ["30 days", "thirty days"]}}
+
+`expect` also takes `none_of` and `verifiers`, and stands in the user messages of `messages` in the same way.
+
 `switches` change the instruction: `replace` and `add` have a new `instruction`, `cancel` has none.
 `"place": "system"` makes the text a system message before that turn. `messages`, instead of `user_turns`,
 contains the replies of a dialogue too. A case without `instruction` is a plain one. The judge
@@ -22,15 +28,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, PlainValidator
 
 from eval.records.case import BLANK, Case, Event, Text, Verifiers
 from gatt.data.dialogue import Dialogue, Message, parse_messages
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction, Probe, Split, combine
 from gatt.data.switches import Switch, SwitchKind, SwitchPlace
-from gatt.errors import ConfigError, DataError
+from gatt.errors import CatalogError, ConfigError, DataError, VerifierError
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
+from gatt.verifiers import build
 
 RESERVED: Final = ("all", "plain", "combined")
 """Names of tables for totals, for cases without instruction and for several families at once."""
@@ -40,6 +48,16 @@ def _not_reserved(family: str) -> str:
     if family in RESERVED:
         raise ConfigError(f"{family!r}: expected another name than {', '.join(RESERVED)}")
     return family
+
+
+def _expectation(raw: object) -> Expectation:
+    try:
+        found = Expectation.from_dict(raw)
+        for spec in found.verifiers:
+            build(spec)
+    except (DataError, CatalogError, VerifierError) as error:
+        raise ConfigError(str(error)) from None
+    return found
 
 
 @dataclass(frozen=True)
@@ -68,12 +86,18 @@ class _WrittenSwitch:
 
 
 @dataclass(frozen=True)
+class _WrittenTurn:
+    content: Text
+    expect: Annotated[Expectation | None, PlainValidator(_expectation)] = None
+
+
+@dataclass(frozen=True)
 class _WrittenCase:
     """A line of the file."""
 
     id: Text
     messages: tuple[dict[str, Any], ...] | None = None
-    user_turns: tuple[str, ...] | None = None
+    user_turns: tuple[str | _WrittenTurn, ...] | None = None
     instruction: _WrittenInstruction | None = None
     probes: tuple[_WrittenProbe, ...] = ()
     events: dict[int, Event] = field(default_factory=dict)
@@ -206,8 +230,13 @@ def _dialogue(written: _WrittenCase) -> Dialogue:
         if dialogue.has_system:
             raise DataError("'messages' begin with a system message: expected it as 'instruction'")
         return dialogue
-    turns = written.user_turns or ()
-    messages = [m for turn in turns for m in (Message("user", turn), Message("assistant", BLANK))]
+    asked = [
+        Message("user", turn)
+        if isinstance(turn, str)
+        else Message("user", turn.content, turn.expect)
+        for turn in written.user_turns or ()
+    ]
+    messages = [m for message in asked for m in (message, Message("assistant", BLANK))]
     return Dialogue(written.id, tuple(messages[:-1]))
 
 

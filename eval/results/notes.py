@@ -8,7 +8,7 @@ from typing import Final
 
 from eval.cases.asked_turns import judged_turns
 from eval.cases.unmeasured import Triggers
-from eval.config import EvalConfig, reminded_every, used_adapters
+from eval.config import EvalConfig, used_adapters
 from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case
 from eval.records.samples import Sample
@@ -37,10 +37,6 @@ def notes(
         found.append(
             f"{len(cases)} cases share {num_dialogues} dialogues and {num_told} instructions."
         )
-    for arm in config.arms:
-        if every := reminded_every(arm):
-            when = "on every turn" if every == 1 else f"every {every} turns"
-            found.append(f"{arm} repeats the instruction {when}.")
     if triggers:
         total = len(triggers.entries) + len(triggers.left_out)
         found.append(

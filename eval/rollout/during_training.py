@@ -16,7 +16,7 @@ from eval.cases.build import load_inputs
 from eval.cases.draw import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig, config_of
-from eval.metrics.outcomes import adherence
+from eval.metrics.outcomes import keeps
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement
@@ -67,7 +67,7 @@ class AdherenceEvaluator:
             for reply in replies
             if reply.turn in config.turns
         ]
-        found = Counter((o.sample.turn, o.status) for o in adherence(samples))
+        found = Counter((o.sample.turn, o.status) for o in keeps(samples))
         return {
             turn: Counts(found[turn, "pass"], found[turn, "fail"], found[turn, "undecided"])
             for turn in sorted({turn for turn, _ in found})
@@ -125,7 +125,6 @@ def _eval_config(config: TrainConfig) -> EvalConfig:
         "probe_turns": [],
         "num_dialogues": track.num_dialogues,
         "num_plain": 0,
-        "task_completion": False,
     }
     if track.turns is not None:
         values["turns"] = list(track.turns)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from eval.records.arms import History
 from eval.records.case import Reply
-from eval.records.samples import Expected, History, Sample
+from eval.records.samples import Expected, Sample
 from eval.scoring.judge.question import JudgeKey
+from gatt.data.answers import answers
 from gatt.data.catalog.switch_leakage import leak_status
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
 from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
@@ -105,6 +108,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
       turn's event. After the instruction was taken back, a reply that passes them all fails.
     - A turn of a plain dialogue passes, as a false trigger, if the reply follows any entry of
       the pool. Ordinary replies must follow no entry of it, see `eval.cases.unmeasured`.
+    - A turn that expects something: `answer` says whether the reply holds it, whatever its instruction.
     - A reply that the server ended with a word of its own is `undecided`: it may be a notice of the server.
     - An empty reply is `undecided` if the context was full, a server withheld the reply, or
       the tokens ended before any text (a model that reasons first).
@@ -143,6 +147,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     switch, end = last_switch(case.switches, turn), last_end(case.switches, turn)
     announced = switch if switch and switch.turn == turn and not probe else None
     first = case.instruction.id if case.instruction else ""
+    expectation = None if probe else case.expectation(turn)
     return Sample(
         arm=arm,
         history=history,
@@ -169,7 +174,18 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         since_end=turn - end.turn if leak and end else None,
         ended=case.ended_at(turn) if leak else None,
         announcement=announced.text if announced else None,
+        answer=_answer(reply, expectation, no_reply) if expectation else None,
+        asks=expectation.kind if expectation else None,
     )
+
+
+def _answer(reply: Reply, expectation: Expectation, no_reply: str | None) -> Verdict:
+    """Return whether a reply holds what its turn expects."""
+    if no_reply:
+        return Verdict("undecided", no_reply, RUNNER, 1)
+    text, earlier = reply.generation.text, reply.earlier
+    before = reply.case.dialogue.expectations[: len(earlier)]
+    return answers(expectation, text, reply.user, earlier, before)
 
 
 def verdicts_of_turn(

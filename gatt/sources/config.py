@@ -39,8 +39,8 @@ class SourceConfig:
     between small talk), chitchat (bundled human chats), questions (everyday questions answered by the teacher),
     jsonl (a file in messages form) or hub (a `datasets` id or local folder)."""
     path: str | None = None
-    """The file of `jsonl` (JSON lines or a JSON array, CSV, Parquet; also compressed); the CSV or JSONL file of
-    `faq`; the id, folder or file of `hub`."""
+    """The file of `jsonl` (JSON lines or a JSON array, CSV, Parquet; also compressed); the CSV or JSONL file
+    of `faq`; the id, folder or file of `hub`."""
     asked: Literal["every"] | tuple[int, ...] | None = None
     """Turns of `conversations` and `faq` that ask for something: `every`, a list of turns counted from 1, or
     null for about half of them."""

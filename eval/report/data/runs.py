@@ -27,7 +27,7 @@ from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
 
-LISTS: Final = ("differences", "agreement", "limits")
+LISTS: Final = ("differences", "agreement", "limits", "retention", "failures")
 """Lists of a `results.json` beside the curves; all are optional."""
 ARMS: Final = ("arm", "baseline")
 """Keys of their records that name an arm."""
@@ -90,7 +90,25 @@ def _read(path: Path, schema: int, command: str) -> dict[str, Any]:
         raise DataError(
             f"{path}: schema is {version!r}: expected {schema}, make it again with `{command}`"
         )
-    return dict(found)
+    return dict(_renamed(found)) if schema == SCHEMA else dict(found)
+
+
+EARLIER_NAMES: Final = {"adherence": "keeps", "vacuous_adherence": "vacuous_keeps",
+                        "adherence_loose": "keeps_loose",
+                        "adherence_since_switch": "keeps_since_switch"}  # fmt: skip
+"""Metrics of earlier versions, and what they are called since answers are judged too."""
+
+
+def _renamed(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the results with today's names of the metrics."""
+    lists = {
+        name: [
+            record | {"metric": EARLIER_NAMES.get(record["metric"], record["metric"])}
+            for record in results.get(name) or []
+        ]
+        for name in ("curves", "differences", "agreement")
+    }
+    return results | {name: records for name, records in lists.items() if name in results}
 
 
 def joined(runs: Sequence[Run]) -> Mapping[str, Any]:

@@ -62,7 +62,7 @@ def test_each_filter_shows_what_fits_it(
 
     expected = {s.dialogue for s in made_samples if fits(s)}
     assert expected
-    page = open_page()
+    page = open_page("#transcripts")
     page.evaluate("document.getElementById('more-filters').open = true")
     choose(page, name, value)
     assert page.locator("#count").inner_text() == f"{len(expected)} of 24 dialogues"
@@ -80,7 +80,7 @@ def test_each_filter_shows_what_fits_it(
 
 
 def test_filters_stand_together_and_in_the_address(open_page: Open) -> None:
-    page = open_page()
+    page = open_page("#transcripts")
     count = page.locator("#count")
     assert count.inner_text() == "24 of 24 dialogues"
     choose(page, "arm", "gatt")
@@ -98,7 +98,7 @@ def test_filters_stand_together_and_in_the_address(open_page: Open) -> None:
 
 
 def test_the_search_reads_every_reply(open_page: Open, made_samples: list[Sample]) -> None:
-    page = open_page()
+    page = open_page("#transcripts")
     page.keyboard.press("/")
     page.fill("[name=text]", "ÉTAIT CALME")
     page.wait_for_url(re.compile("text="))
@@ -179,7 +179,7 @@ def test_a_hostile_reply_is_text(open_page: Open) -> None:
 
 
 def test_the_keyboard_alone_reads_transcripts(open_page: Open) -> None:
-    page = open_page()
+    page = open_page("#transcripts")
     ids = shown(page)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"

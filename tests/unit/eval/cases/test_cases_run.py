@@ -172,6 +172,6 @@ def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
         assert Counter(s.twin for s in samples) == {"": 4, "plain-jump": 2, "under-probed": 3}
     (point,) = (
         p for p in results["curves"]
-        if (p["metric"], p["turn"], p["family"], p["split"]) == ("adherence", 1, "all", "all")
+        if (p["metric"], p["turn"], p["family"], p["split"]) == ("keeps", 1, "all", "all")
     )  # fmt: skip
     assert (point["num_decided"], point["num_dialogues"], point["num_instructions"]) == (2, 1, 1)

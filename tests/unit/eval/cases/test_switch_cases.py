@@ -88,8 +88,6 @@ def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) ->
     [
         ({"arms": ("base",)}, False),
         ({"arms": ("base",), "placement": "first_user"}, True),
-        # One arm says the instruction on every turn: nowhere does a system message stand first.
-        ({"arms": ("base", "base+reminder")}, True),
     ],
 )
 def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(
