@@ -21,7 +21,8 @@ def test_the_first_screen_states_the_verdict_and_draws_all_arms(open_page: Open)
     page = open_page()
     heading = page.locator("h1").inner_text().replace("\N{NO-BREAK SPACE}", " ")
     assert re.fullmatch(
-        r"At turn 20 GAtt keeps its instruction in \d+ of .*; without GAtt \d+.*\.", heading
+        r"At turn 20 GAtt keeps its instruction and answers in \d+ of .*; without GAtt \d+.*\.",
+        heading,
     )
     box = page.locator(".hero .chart.wide svg").bounding_box()
     assert box["y"] + box["height"] < page.viewport_size["height"]
@@ -55,7 +56,11 @@ def test_every_link_of_the_navigation_is_in_reach_on_a_phone(open_page: Open) ->
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= page.viewport_size["width"]
     page.locator(".bar a[href='#rates']").click()
-    assert 0 <= page.locator("details:has(#rates) > summary").bounding_box()["y"] < page.viewport_size["height"]
+    assert (
+        0
+        <= page.locator("details:has(#rates) > summary").bounding_box()["y"]
+        < page.viewport_size["height"]
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -142,6 +147,7 @@ def test_without_a_script_all_but_the_transcripts_is_there(browser: Any, report:
     page = context.new_page()
     page.goto(report.as_uri())
     assert page.locator("h1").is_visible()
+    page.locator("details:has(#transcripts) > summary").click()
     assert page.locator("noscript .lead").is_visible()
     assert page.locator("#filters").is_hidden()
     context.close()

@@ -30,7 +30,7 @@ def judged(sample: Sample, verdict: str) -> bool:
     judge = sample.judge.status if sample.judge else "undecided"
     return {
         "judge": "undecided" not in (judge, sample.status) and judge != sample.status,
-        "task": sample.completion is not None and sample.completion.status == "fail",
+        "wrong": sample.keeps == "pass" and sample.answers == "fail",
         "loose": sample.loose not in (None, sample.status),
     }.get(verdict, did_well(sample) == verdict)
 
@@ -46,7 +46,7 @@ def judged(sample: Sample, verdict: str) -> bool:
         ("event", "cancel"),
         ("verdict", "undecided"),
         ("verdict", "judge"),
-        ("verdict", "task"),
+        ("verdict", "wrong"),
         ("verdict", "loose"),
     ],
 )
@@ -143,7 +143,7 @@ def test_arms_stand_side_by_side_under_one_user_message(open_page: Open) -> None
     turn = card.locator(".turn[data-turn='2']").first
     assert turn.locator(".asked .text").count() == 1
     names = turn.locator(".reply .name").all_inner_texts()
-    assert names == ["base model", "GAtt", "base + reminder"]
+    assert names == ["base model", "GAtt", "system + reminder"]
     boxes = [turn.locator(".reply").nth(n).bounding_box() for n in range(3)]
     assert len({box["y"] for box in boxes}) == 1
     assert len({box["x"] for box in boxes}) == 3
@@ -179,7 +179,7 @@ def test_a_hostile_reply_is_text(open_page: Open) -> None:
 
 
 def test_the_keyboard_alone_reads_transcripts(open_page: Open) -> None:
-    page = open_page("#transcripts")
+    page = open_page()
     ids = shown(page)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"

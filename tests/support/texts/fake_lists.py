@@ -73,6 +73,6 @@ def _with_extras(sample: Sample, number: int) -> Sample:
         event=event,
         expected="released" if event == "cancel" else "kept",
         loose="pass" if number % 11 == 0 else sample.status,
-        completion=Verdict(answers, "similarity 0.61", "task", 1),
+        answer=Verdict(answers, "says 8", "answers", 1),
         judge=Verdict(status, "it keeps the role", "judge", 1),
     )

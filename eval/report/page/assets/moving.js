@@ -61,6 +61,7 @@ function step(offset) {
 
 function focus(summary) {
   if (!summary) return;
+  summary.closest(".part").open = true;
   summary.focus({ preventScroll: true });
   summary.scrollIntoView({ block: "nearest" });
 }

@@ -184,7 +184,7 @@ def test_every_reply_is_there() -> None:
     # Where nobody gave an instruction, to follow none is right.
     expected = {
         (s.dialogue, s.arm, s.turn, s.kind == "probe"): (
-            s.user, s.reply, s.status[0] if s.instruction else "p", s.event,
+            s.user, s.reply, ((s.joint or s.status)[0] if s.instruction else "p"), s.event,
         )
         for s in made
     }  # fmt: skip
