@@ -289,7 +289,8 @@ def _behind(tokenizer: Tokenizer, asked: str, written: _Written, where: str) -> 
     Raises:
         DataError: the prompt has another end, or its ids and these are not the text.
     """
-    if written.header or not asked[-1:].isspace():
+    # A reply's own white space that merges is a matter of this reply alone.
+    if written.header or not asked[-1:].isspace() or written.reply[:1].isspace():
         raise DataError(
             _apart(where, f": the end of the prompt, {asked[-8:]!r}, merges with what follows")
         )
