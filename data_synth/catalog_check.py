@@ -2,7 +2,8 @@
 
 No rule may accept junk, words about a role from outside, or talk about an instruction. Talk is made of
 every wording of an entry: the instruction itself, refusals that quote it, promises to follow it and
-questions back. The texts stand in `gauntlet.yaml`.
+questions back. Its hint is echoed too, as it is, in part and turned round: that must fail by a verifier, or
+be seen as an echo where replies are judged. The texts stand in `gauntlet.yaml`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from gatt.errors import CatalogError, MissingPackageError, VerifierError
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import all_kinds, verifier_class
+from gatt.verifiers.text.echo import echoed
+from gatt.verifiers.text.sentences import sentences
 
 SHOWN_CHARACTERS = 60
 
@@ -34,9 +37,9 @@ def check_catalog(place: Path) -> tuple[tuple[Entry, ...], list[str]]:
     """Check the catalogue of one folder or file, and the examples of every verifier kind.
 
     All good replies of an entry must pass its verifiers together; no bad or junk reply may, nor one
-    that only talks about the instruction. No canned string, echo or copy may count as right at a question of
-    the bank or about the speaker. No junk reply may pass the verifiers of a probe. Wordings are unique over
-    the folder, values within their family.
+    that only talks about the instruction or echoes its hint. No canned string, echo or copy may count as
+    right at a question of the bank or about the speaker. No junk reply may pass the verifiers of a probe.
+    Wordings are unique over the folder, values within their family.
 
     Returns:
         The entries that could be read, and the problems as `file entry: what`.
@@ -88,6 +91,7 @@ def check_entry(entry: Entry) -> list[str]:
             "such talk fails"
             for problem in _passing(specs, talk, "talk about the instruction")
         ]
+        found += _passing(specs, echoes_unseen(entry), "echo of the hint")
         for probe in entry.probes:
             found += _passing(probe.verifiers, JUNK, f"probe {probe.question!r}: junk")
     except VerifierError as error:
@@ -163,6 +167,25 @@ def speaker_turns(entry: Entry) -> Iterator[Turn]:
             yield Turn(asked.ask, asked.expectation(right))
 
 
+def echoes_unseen(entry: Entry) -> Iterator[str]:
+    """Yield the echoes of an entry's hint that the general rule does not see, so that a verifier has to."""
+    if not entry.hint:
+        return
+    told = sentences(entry.hint)
+    turned = _TURNED.sub(lambda word: _TURNED_TO[word[0].lower()], entry.hint)
+    parts = [
+        " ".join(part)
+        for spelt in map(str.split, told)
+        if len(spelt) >= _LONG_HINT_WORDS
+        for part in (spelt[: 2 * len(spelt) // 3], spelt[len(spelt) // 3 :])
+    ]
+    for text in dict.fromkeys((entry.hint, turned, *told, *parts)):
+        for frame in ECHOES:
+            echo = frame.format(hint=text)
+            if echoed(echo, entry.hint, wanted=(*entry.utterances, *entry.prefills)) is None:
+                yield echo
+
+
 def find_duplicates(read: Iterable[tuple[str, Entry]]) -> list[str]:
     """Return wordings that stand twice anywhere, and values that stand twice in a family."""
     problems = []
@@ -232,6 +255,11 @@ TERM_JUNK: tuple[str, ...] = tuple(_TEXTS["term_junk"])
 DENIAL_JUNK: tuple[str, ...] = tuple(_TEXTS["denial_junk"])
 QUOTING: tuple[tuple[str, ...], ...] = tuple(map(tuple, _TEXTS["quoting"]))
 DOING: tuple[str, ...] = tuple(_TEXTS["doing"])
+ECHOES: tuple[str, ...] = tuple(_TEXTS["echoes"])
+_LONG_HINT_WORDS = 10
+"""Of a sentence that is also echoed in part."""
+_TURNED_TO = {"me": "you", "your": "my", "you": "I"}
+_TURNED = re.compile(rf"\b(?:{'|'.join(_TURNED_TO)})\b", re.IGNORECASE)
 _VERBS = frozenset(_TEXTS["verbs"].split())
 _LABEL = re.compile(r"^[\w -]{1,30}: (?P<asked>.+?)[.!]?$", re.DOTALL)
 

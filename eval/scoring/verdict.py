@@ -17,8 +17,10 @@ from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
 from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.verifiers.judge import JUDGE, Judge, is_open
+from gatt.verifiers.rule import quote
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.echo import echoed
 
 
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:
@@ -110,6 +112,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
       the pool. Ordinary replies must follow no entry of it, see `eval.cases.unmeasured`.
     - A turn that expects something: `answer` says whether the reply holds it, whatever its instruction.
     - A reply that the server ended with a word of its own is `undecided`: it may be a notice of the server.
+    - A reply that gives the teacher's hint back fails, whatever its verifiers say.
     - An empty reply is `undecided` if the context was full, a server withheld the reply, or
       the tokens ended before any text (a model that reasons first).
     - `leak` says whether the reply follows what was replaced or taken back, see
@@ -124,6 +127,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         no_reply = f"the server ended the reply with {word!r}"
     # A degenerate reply follows no instruction, but does not show that the model dropped it either.
     junk = degenerate(text) if expected == "released" else None
+    if instruction and (echo := _echo(text, instruction)):
+        junk = f"echoes the teacher's hint: {quote(echo)}"
     if no_reply:
         status, verdicts = _by_runner("undecided", no_reply)
     elif junk:
@@ -137,7 +142,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         status = expected_status(status, expected)
     loose = None
     if instruction and not probe and expected == "kept":
-        loose = check_loose(instruction.verifiers, text) if status == "fail" else status
+        is_strict = status == "fail" and not junk
+        loose = check_loose(instruction.verifiers, text) if is_strict else status
     rules = case.ended_rules(turn)
     if probe:
         # After a replacement the probe belongs to the new instruction: it says nothing about leakage.
@@ -186,6 +192,12 @@ def _answer(reply: Reply, expectation: Expectation, no_reply: str | None) -> Ver
     text, earlier = reply.generation.text, reply.earlier
     before = reply.case.dialogue.expectations[: len(earlier)]
     return answers(expectation, text, reply.user, earlier, before)
+
+
+def _echo(text: str, instruction: Instruction) -> str | None:
+    """Return the sentence of the teacher's hint that a reply gives back."""
+    wanted = (*instruction.utterances, *instruction.prefills)
+    return echoed(text, instruction.hint, wanted=wanted)
 
 
 def verdicts_of_turn(

@@ -128,6 +128,16 @@ def test_junk_that_passes_an_entry_or_a_probe_is_found(monkeypatch):
     ]
 
 
+def test_an_echo_of_the_hint_that_neither_rule_nor_verifier_sees_is_found(monkeypatch):
+    hint = "Answer me first, and mention tennis too, for example your racket or your serve."
+    entry = replace(parse_tennis(), hint=hint)
+    assert check_entry(entry) == []
+    monkeypatch.setattr(catalog_check, "echoed", lambda *_, **__: None)
+    found = [line.partition("echo of the hint ")[2] for line in check_entry(entry)]
+    for begin in ("Answer me first", "Answer you first", "Sure! Answer me", "tennis too"):
+        assert any(begin in line for line in found)
+
+
 def test_what_counts_as_right_and_is_none_is_found(monkeypatch):
     role = VerifierSpec("role", {"names": ["Ada"]})
     ada = replace(parse_tennis(), verifiers=(role,), facts={"name": ("Ada",)}, hint="You be Ada.")
