@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 
@@ -100,6 +100,5 @@ def trained_weights(model: Any, accelerator: Any) -> dict[str, torch.Tensor] | N
         options = StateDictOptions(
             full_state_dict=True, cpu_offload=True, ignore_frozen_params=True
         )
-        found: dict[str, torch.Tensor] = get_model_state_dict(model, options=options)
-        return found
+        return cast("dict[str, torch.Tensor]", get_model_state_dict(model, options=options))
     return None
