@@ -55,6 +55,7 @@ def check(config: EvalConfig) -> None:
 def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and some dialogues; return one line on what is there."""
     from rich.console import Console
+    from rich.text import Text
 
     from eval.report.tables.written import side_by_side, terminal_table
     from eval.results.undecided import notes_of_undecided
@@ -62,6 +63,8 @@ def execute(config: EvalConfig) -> str:
 
     result = evaluate(config)
     console = Console()
+    for line in result.results["checks"]:
+        console.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     for line in notes_of_undecided(result.samples, config.sampling.max_new_tokens):
         console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print(terminal_table(result.results))

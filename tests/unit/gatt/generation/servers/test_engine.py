@@ -20,6 +20,7 @@ from gatt.generation.scripted import ScriptedEngine
 from gatt.generation.servers import engine as module
 from gatt.generation.servers.answer import MOST_BYTES, Fault, Reading, post
 from gatt.generation.servers.engine import OpenAIEngine
+from gatt.generation.servers.neutral import NEUTRAL
 from gatt.generation.servers.proxies import is_loopback
 from tests.support.servers.faulty_server import (
     BROKEN,
@@ -87,6 +88,7 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
         "temperature": 0.7,
         "top_p": 0.9,
         "seed": stream_seed(3, "a/2") % 2**31,
+        **NEUTRAL,
         "top_k": -1,
     }
     assert sent.headers["authorization"] == f"Bearer {KEY}"
