@@ -27,7 +27,7 @@ OF_GREEDY: Final = (
 """Settings that change a greedy reply too."""
 _SPEAKS_OF_FIELDS: Final = re.compile(
     r"unrecogni[sz]ed|unknown|unexpected|unsupported|not (?:permitted|supported|allowed)"
-    r"|additional propert|extra (?:fields?|inputs?|keys?|param)",
+    r"|additional (?:property|properties)|extra (?:fields?|inputs?|keys?|param)",
     re.IGNORECASE,
 )
 
