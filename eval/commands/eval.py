@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 
 from eval.config import EvalConfig
@@ -80,7 +81,15 @@ def execute(config: EvalConfig) -> str:
             )
     how = "replies judged again" if config.replies_from else "new replies"
     state = f"{result.num_new} {how}" if result.num_new else "all replies stood there already"
-    return f"{result.report} ({state})"
+    return f"{result.report} ({state}{_from_cache(result.results['run']['tokens'])})"
+
+
+def _from_cache(tokens: Mapping[str, int]) -> str:
+    """Return the share of prompt tokens that the server had encoded before; empty if it says nothing of it."""
+    if not tokens.get("num_cached_tokens"):
+        return ""
+    share = tokens["num_cached_tokens"] / tokens["num_prompt_tokens"]
+    return f", {share:.0%} of the prompt tokens from the server's prefix cache"
 
 
 def chat_line(config: EvalConfig, arm: str, instruction: Instruction) -> str:

@@ -148,8 +148,8 @@ def _decoded(
         )
     if left := [name for name in ("temperature", "top_p") if name in config.engine.server.omit]:
         found.append(
-            f"server.omit leaves out {' and '.join(left)}: the server's own values held, and a local model would "
-            "reply in another way."
+            f"server.omit leaves out {' and '.join(left)}: the server's own values held, and a local model "
+            "would reply in another way."
         )
     names = OF_GREEDY if config.sampling.temperature == 0 else tuple(NEUTRAL)
     extra = config.engine.server.extra_body

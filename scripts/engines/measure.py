@@ -16,7 +16,6 @@ import httpx2
 
 from eval.records.samples import Sample, read_samples, samples_of_run
 from eval.scoring.judge.run import JUDGEMENTS_FILE
-from gatt.commands.chat.conversation import Chat, from_text
 from gatt.data.dialogue import Message
 from gatt.data.sample import read_samples as read_targets
 from gatt.generation.base import GenerationRequest, SamplingParams
@@ -94,11 +93,8 @@ def synth(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def chat(args: argparse.Namespace) -> dict[str, Any]:
-    """Return a short conversation with the served adapter, instructed once."""
-    params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
-    talk = Chat(engine=_served(args), params=params, first=from_text(INSTRUCTION), adapter="gatt")
-    users = ("Hello! How are you?", "What is the capital of Italy?", "Thank you. Goodbye!")
-    return {"instruction": INSTRUCTION, "turns": [[u, talk.say(u).text] for u in users]}
+    """Return what a short conversation with the served adapter printed."""
+    return {"printed": (args.run / "chat.txt").read_text(encoding="utf-8").splitlines()}
 
 
 def cache(args: argparse.Namespace) -> dict[str, Any] | None:

@@ -52,6 +52,13 @@ part_synth() {
     --teacher.engine.server.can_prefill="$( ((can_prefill)) && echo true || echo false)"
 }
 
+part_chat() {
+  say "gatt chat, served"
+  printf '%s\n' 'Hello! How are you?' 'What is the capital of Italy?' 'Thank you. Goodbye!' |
+    gatt chat --server "$url" --model "$model" --adapter gatt --entry language.fr --temperature 0 --max-new-tokens 40 |
+    tee "$run/chat.txt"
+}
+
 check() { # check NAME [PART…]: run the parts against the server, and write results/engines
   local name=$1 part wanted parts=()
   shift

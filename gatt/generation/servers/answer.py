@@ -60,7 +60,7 @@ class Reading:
     """Removes keys from messages."""
     whole: tuple[str, ...] = ("stop",)
     """Values of `finish_reason` that mean a whole reply."""
-    count: Callable[[Mapping[str, Any]], None] = lambda usage: None
+    count: Callable[[Mapping[str, Any]], None] = lambda _: None
     """Is given the server's `usage` of each reply that states it."""
 
 

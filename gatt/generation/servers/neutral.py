@@ -31,8 +31,8 @@ _SPEAKS_OF_FIELDS: Final = re.compile(
     re.IGNORECASE,
 )
 
-_WORDS: Final = (*NEUTRAL, "model", "messages")
-"""Their names in a message do not say that another field was refused."""
+_WORDS: Final = ("model", "messages")
+"""Fields whose names in a message are words of it."""
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,8 @@ class NeutralFields:
         sent = [name for name in NEUTRAL if name in body and body[name] == NEUTRAL[name]]
         named = [name for name in sent if _names(message, name)]
         if not named and _SPEAKS_OF_FIELDS.search(message):
-            others = [name for name in body if name not in _WORDS and _names(message, name)]
+            known = (*sent, *_WORDS)
+            others = [name for name in body if name not in known and _names(message, name)]
             named = [] if others else sent
         if new := [name for name in named if name in self.sent]:
             self.sent = {name: value for name, value in self.sent.items() if name not in new}
