@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # llama.cpp's server (that of llama-cpp-python), on a CPU: builds it, writes SmolLM2-135M and the model with its adapter
 # merged as GGUF files, serves both by name, and compares with the local engine as vllm_check.sh does.
-#   scripts/engines/llama_cpp_check.sh [PART…]     PARTs: replies synth chat cache speed (default: all; see parts.sh)
+#   scripts/engines/llama_cpp_check.sh [PART…]     PARTs: replies together synth chat cache speed (default: all)
 # Results: results/engines/llama_cpp.json and README.md. Stop it at any time: it goes on where it was, and passes over what
 # is done (delete runs/engines/llama_cpp to do it all again). Needs CMake, a C++ compiler, 2 GB of disk, and half an hour on
 # two cores, most of it the compiler's. The server continues no given beginning of a reply, and answers one request at a time.

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ MOST_LOAD: Final = 0.3
 """Most other work a core over the last minute, with which speed is measured."""
 NUM_PROMPTS: Final = 96
 NUM_AT_ONCE: Final = 32
+NUM_TOGETHER: Final = 16
 NUM_ROUNDS: Final = 3
 REPLY_TOKENS: Final = 40
 
@@ -83,6 +85,25 @@ def replies(args: argparse.Namespace) -> dict[str, Any]:
 def _pair(here: Sample, there: Sample) -> dict[str, Any]:
     where = {"arm": here.arm, "history": here.history, "dialogue": here.dialogue, "turn": here.turn}
     return where | {"here": here.reply, "served": there.reply}
+
+
+def together(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how many greedy replies of both models stay the same when both are asked at once."""
+    params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
+    requests = _requests(NUM_TOGETHER)
+    models = {"base": None, "gatt": "gatt"}
+    alone = {name: _served(args).generate(requests, params, m) for name, m in models.items()}
+    with ThreadPoolExecutor() as pool:
+        asked = {
+            name: pool.submit(_served(args).generate, requests, params, model)
+            for name, model in models.items()
+        }
+        both = {name: future.result() for name, future in asked.items()}
+    same = {
+        name: sum(a.text == b.text for a, b in zip(alone[name], both[name], strict=True))
+        for name in models
+    }
+    return {"num": len(requests), **same}
 
 
 def synth(args: argparse.Namespace) -> dict[str, Any]:
@@ -141,13 +162,7 @@ def speed(args: argparse.Namespace) -> dict[str, Any] | None:
     config = EngineConfig(model=args.model, max_rows=NUM_AT_ONCE)
     local = make_engine(config, {"gatt": args.adapter})
     engines = {"served": _served(args), "local": local}
-    texts = [text for topic in question_bank().topics.values() for text in topic]
-    requests = [
-        GenerationRequest(
-            str(number), (Message("system", INSTRUCTION), Message("user", text)), "speed"
-        )
-        for number, text in enumerate(texts[:NUM_PROMPTS])
-    ]
+    requests = _requests(NUM_PROMPTS)
     params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
     found: dict[str, Any] = {
         "prompts": len(requests),
@@ -172,8 +187,17 @@ def speed(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 PARTS: Final[Mapping[str, Any]] = {
-    part.__name__: part for part in (replies, synth, chat, cache, speed)
+    part.__name__: part for part in (replies, together, synth, chat, cache, speed)
 }
+
+
+def _requests(num: int) -> list[GenerationRequest]:
+    texts = [text for topic in question_bank().topics.values() for text in topic]
+    told = Message("system", INSTRUCTION)
+    return [
+        GenerationRequest(str(number), (told, Message("user", text)), "questions")
+        for number, text in enumerate(texts[:num])
+    ]
 
 
 def _served(args: argparse.Namespace) -> Any:

@@ -1,6 +1,7 @@
 # What the checks of real servers share: sourced by vllm_check.sh and llama_cpp_check.sh, which define install, serve and
 # versions. The parts:
 #   replies   gatt eval of three arms and a judge, here and served: the same words?
+#   together  requests to the base model and to the adapter at once: the replies of each asked alone?
 #   synth     gatt synth with given beginnings of replies, served
 #   chat      a conversation of three turns with the adapter, served
 #   cache     20 turns: the share of each prompt that the server had in its prefix cache
@@ -46,7 +47,7 @@ part_replies() {
 part_synth() {
   say "gatt synth, served"
   gatt synth --output_dir="$run/synth" --num_samples=4 --plain_fraction=0 --batch_samples=4 --source.name=chitchat \
-    --source.min_turns=4 --source.max_turns=4 --instructions.families='[figure]' --teacher.engine.model="$model" \
+    --source.min_turns=4 --source.max_turns=4 --instructions.families='[figure]' --instructions.num_entries='[1.0]' --teacher.engine.model="$model" \
     --teacher.attempts=1 --teacher.hint_attempts=0 --teacher.prefill_attempts=$((can_prefill * 2)) \
     --teacher.compose=false --teacher.engine.server.urls="[$url]" \
     --teacher.engine.server.can_prefill="$( ((can_prefill)) && echo true || echo false)"
@@ -62,7 +63,7 @@ part_chat() {
 check() { # check NAME [PART…]: run the parts against the server, and write results/engines
   local name=$1 part wanted parts=()
   shift
-  wanted=("${@:-replies synth chat cache speed}")
+  wanted=("${@:-replies together synth chat cache speed}")
   run=runs/engines/$name port=${PORT:-$(free_port)}
   url=${URL:-http://127.0.0.1:$port/v1}
   can_prefill=${can_prefill:-1}
@@ -70,7 +71,8 @@ check() { # check NAME [PART…]: run the parts against the server, and write re
   gatt models get "$model"
   install
   for part in ${wanted[*]}; do
-    [[ " replies synth chat cache speed " == *" $part "* ]] || stop "no part '$part': expected replies, synth, chat, cache or speed"
+    [[ " replies together synth chat cache speed " == *" $part "* ]] ||
+      stop "no part '$part': expected replies, together, synth, chat, cache or speed"
     if [[ -f $run/$part.json ]]; then say "$part: done before ($run/$part.json)"; else parts+=("$part"); fi
   done
   if ((${#parts[@]})); then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real vLLM, on a CPU: installs it, serves SmolLM2-135M with an adapter and prefix caching, and runs synth with
 # prefill, an eval of three arms, a judge and a chat against it; compares with the local engine.
-#   scripts/engines/vllm_check.sh [PART…]     PARTs: replies synth chat cache speed (default: all; see parts.sh)
+#   scripts/engines/vllm_check.sh [PART…]     PARTs: replies together synth chat cache speed (default: all)
 # Results: results/engines/vllm.json and README.md. Stop it at any time: it goes on where it was, and passes over what is
 # done (delete runs/engines/vllm to do it all again). Needs 4 GB of disk and a quarter of an hour, most of it installation.
 #   VLLM_ENV   folder of vLLM's own environment, made here if it is missing (default .cache/vllm)
@@ -31,11 +31,13 @@ install() {
   touch "$env/.installed"
 }
 
-# Blocks of 32 tokens, the smallest that it has on a CPU: only whole blocks are found again in the prefix cache.
+# Blocks of 32 tokens, the smallest that it has on a CPU: only whole blocks are found again in the prefix cache. Two places
+# for adapters, one of them empty: on a CPU a request to the base model that shares a batch with one to an adapter is
+# computed with the adapter in the last place (vLLM 0.32; its index for "none" is -1).
 serve() {
   HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1 VLLM_CPU_KVCACHE_SPACE=2 VLLM_CPU_OMP_THREADS_BIND=nobind \
     exec "$env/venv/bin/vllm" serve "$(model_folder)" --served-model-name "$model" --dtype float32 \
-    --enable-lora --max-lora-rank 16 --lora-modules "gatt=$PWD/$adapter" --enable-prefix-caching \
+    --enable-lora --max-loras 2 --max-lora-rank 16 --lora-modules "gatt=$PWD/$adapter" --enable-prefix-caching \
     --enable-prompt-tokens-details --block-size 32 --max-num-seqs 32 --host 127.0.0.1 --port "$port"
 }
 
