@@ -26,6 +26,7 @@ from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
+from gatt.models.generation_defaults import own_decoding
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore
@@ -166,7 +167,13 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
     unknown = tuple(adapters) if is_served else refuse_overlap(adapters, inputs.parts)
     triggers = triggers_of(config, catalog, inputs)
     unmeasured = refuse_unmeasured(config, inputs.cases, triggers)
-    checked = Checked(triggers, unknown, unmeasured)
+    # An engine of one's own has no such file.
+    own = (
+        own_decoding(config.engine.model, is_greedy=not config.sampling.temperature)
+        if model_weights
+        else {}
+    )
+    checked = Checked(triggers, unknown, unmeasured, own)
     if line := unmeasured.line():
         log.warning("%s", line)
     weights = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from eval.records.samples import (
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
+from eval.results.checks import checks
 from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.results.undecided import notes_of_undecided
@@ -62,6 +63,8 @@ class Checked:
     unknown: Sequence[str]
     """Arms that do not say what they were trained on."""
     unmeasured: Unmeasured
+    own_decoding: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that the local model's files ask for and that no engine here applies."""
 
 
 def close(
@@ -122,6 +125,7 @@ def close(
         "failures": [asdict(f) for f in failures(samples)],
         "agreement": [asdict(a) for a in agreements],
         "limits": limits(rows),
+        "checks": checks(config, samples, run["tokens"], checked.own_decoding),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
             *filter(None, [checked.unmeasured.line()]),

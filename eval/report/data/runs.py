@@ -118,7 +118,7 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     """
     if len(runs) == 1:
         return runs[0].results
-    found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "notes": []}
+    found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "checks": [], "notes": []}
     for name in ("curves", *LISTS):
         found[name] = [
             record | {k: f"{run.name}{RUN_MARK}{record[k]}" for k in ARMS if k in record}
@@ -127,7 +127,8 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
         ]
     for run in runs:
         found["run"][run.name] = run.results.get("run") or {}
-        found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
+        for name in ("checks", "notes"):
+            found[name] += [f"{run.name}: {line}" for line in run.results.get(name) or []]
     curves = Curves.of(found)
     main = curves.find(history=curves.main_history, split=curves.main_split)
     shown = {split_arm(p.arm)[0] for p in main if p.metric not in VACUOUS.values()}

@@ -195,6 +195,7 @@ def _context(
         "sizes": [(number, word) for word, number in transcripts.counts.items() if number],
         "curves": curves,
         "hero": hero(curves),
+        "checks": results.get("checks") or [],
         "notes": results.get("notes") or [],
         "examples": examples(transcripts.cases, curves, answer),
         "panels": panels(curves),
