@@ -37,7 +37,9 @@ class Message:
 
     def __post_init__(self) -> None:
         if self.expect is not None and self.role != "user":
-            raise DataError(f"'expect' in a {self.role!r} message: expected it in user messages only")
+            raise DataError(
+                f"'expect' in a {self.role!r} message: expected it in user messages only"
+            )
         if self.role not in ROLES:
             raise DataError(f"unknown role {self.role!r}: expected one of {', '.join(ROLES)}")
         content: object = self.content  # read from JSON, so it may be anything
@@ -143,7 +145,8 @@ class Dialogue:
     def as_dict(self) -> dict[str, Any]:
         """Return the dialogue as one JSONL object; a message has the key `expect` only where it holds one."""
         messages: list[dict[str, Any]] = [
-            m.as_dict() | ({"expect": m.expect.as_dict()} if m.expect else {}) for m in self.messages
+            m.as_dict() | ({"expect": m.expect.as_dict()} if m.expect else {})
+            for m in self.messages
         ]
         return {"id": self.id, "messages": messages}
 

@@ -68,7 +68,9 @@ class Expectation:
                 or a broken verifier.
         """
         if not isinstance(raw, Mapping):
-            raise DataError(f"'expect' is {type(raw).__name__}: expected an object with any_of or none_of")
+            raise DataError(
+                f"'expect' is {type(raw).__name__}: expected an object with any_of or none_of"
+            )
         known = ("any_of", "none_of", "verifiers", "kind", "fact")
         for key in raw:
             if key not in known:
@@ -94,6 +96,10 @@ def _listed(raw: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, str | int | float)
+        or not str(value).strip()
+    ):
         raise DataError(f"'expect' holds {value!r}: expected a word, a phrase or a number")
     return str(value)
