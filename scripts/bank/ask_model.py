@@ -11,6 +11,7 @@ the bank, or its accepted answers were too narrow.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -23,13 +24,17 @@ from gatt.generation.config import EngineConfig, make_engine
 from gatt.verifiers.text.matching import TermMatcher
 
 BATCH = 48
+NUM_BETWEEN = 100
+"""The first exchanges of small talk stand between telling and asking."""
 
 
 def prompts(bank: Bank) -> dict[str, tuple[tuple[Message, ...], Expectation]]:
     """Return the messages of every row, and what the reply must hold."""
     asked = {q.id: ((Message("user", q.ask),), q.expectation) for q in bank.questions}
-    for number, told in enumerate(bank.told):
-        between = bank.small_talk[number % len(bank.small_talk)]
+    for told in bank.told:
+        # By the id: a row that leaves the bank changes the messages of no other.
+        digest = hashlib.sha256(told.id.encode()).digest()
+        between = bank.small_talk[int.from_bytes(digest[:8], "big") % NUM_BETWEEN]
         messages = (
             Message("user", told.tell),
             Message("assistant", told.tell_reply),
