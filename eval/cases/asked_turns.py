@@ -23,6 +23,10 @@ def last_turn(case: Case, config: EvalConfig) -> int:
 
 def judged_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
     """Return the turns of a case whose replies are judged."""
+    if case.turns is not None:
+        return case.turns
+    if config.turns == "last":
+        return (case.num_turns,)
     return tuple(turn for turn in config.turns if turn <= case.num_turns)
 
 
@@ -30,3 +34,8 @@ def has_probe(case: Case, turn: int, config: EvalConfig) -> bool:
     """Whether a probe is asked at a turn."""
     is_chosen = turn in config.probe_turns and turn <= case.num_turns
     return is_chosen and case.probe_at(turn) is not None
+
+
+def shown_turns(config: EvalConfig) -> str:
+    """Return the turns of a configuration as its YAML has them, for messages."""
+    return str(config.turns if config.turns == "last" else list(config.turns))

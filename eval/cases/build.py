@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from eval.cases.asked_turns import last_turn
+from eval.cases.asked_turns import last_turn, shown_turns
 from eval.cases.draw import add_switches, join_dialogues, make_cases
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import TOPIC_JUMP, Case, Event
@@ -88,7 +88,7 @@ def _of_file(config: EvalConfig) -> Inputs:
     if not any(last_turn(case, config) for case in cases):
         longest = max(case.num_turns for case in cases)
         raise DataError(
-            f"{path}: no case has one of the turns {list(config.turns)}: expected turns up to {longest}"
+            f"{path}: no case has one of the turns {shown_turns(config)}: expected turns up to {longest}"
         )
     dialogues = tuple(case.dialogue for case in cases)
     # Replies under an instruction may follow it, so they are no ordinary replies.

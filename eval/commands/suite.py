@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases.sysbench import import_cases
+from eval.cases import realguardrails, sysbench
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError
@@ -21,13 +21,17 @@ from gatt.runs.yaml_file import dump_yaml
 HELP = "list and show the suites of the evaluation, or make cases of what others made"
 
 
+_IMPORTERS = {"sysbench": sysbench.import_cases, "realguardrails": realguardrails.import_cases}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions `import`, `list` and `show`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="import | list | show")
     imported = actions.add_parser("import", help="make a case file of a local copy of a benchmark")
     imported.add_argument(
-        "benchmark", choices=("sysbench",),
-        help="sysbench: system messages with five turns and a checklist a turn (arXiv:2408.10943)",
+        "benchmark", choices=tuple(_IMPORTERS),
+        help="sysbench: system messages with five turns and a checklist a turn (arXiv:2408.10943); "
+        "realguardrails: system messages with guardrails behind unrelated turns (arXiv:2502.12197)",
     )  # fmt: skip
     imported.add_argument(
         "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"
@@ -54,7 +58,7 @@ def _import(args: argparse.Namespace) -> int:
             f"{args.output}: exists already: give a new file to --output, or move it away"
         )
     refuse_compressed(args.output)
-    cases = import_cases(args.path)
+    cases = _IMPORTERS[args.benchmark](args.path)
     num_turns = 0
     with atomic_stream(args.output) as stream:
         for case in cases:

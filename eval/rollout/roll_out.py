@@ -73,9 +73,11 @@ def roll_out(
 def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
     """Return the dialogue as the arm reads it: with the instruction once, or also on later turns.
 
-    A change is announced at its turn to every arm.
+    A change is announced at its turn to every arm. A case whose user gives the instruction stays as it is.
     """
     switches = tuple(s for s in case.switches if s.turn <= dialogue.num_turns)
+    if case.is_given:
+        return announced(dialogue, switches)
     every = reminded_every(arm)
     text = case.instruction.text if case.instruction else None
     if every is None:

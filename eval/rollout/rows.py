@@ -65,7 +65,8 @@ def rows_of_step(
         row: dict[str, Any] = {"key": keys[0] if history == "reference" else keys[turn - 1]}
         if history == "own":
             row["said"] = asdict(next(r.generation for r in members if r.kind == "turn"))
-        judged = [r for r in members if r.kind == "probe" or r.turn in config.turns]
+        turns = judged_turns(case, config)
+        judged = [r for r in members if r.kind == "probe" or r.turn in turns]
         row["samples"] = [judge(r, arm, history, pool).as_dict() for r in judged]
         if not number and tokens:
             row["tokens"] = dict(tokens)
