@@ -89,8 +89,8 @@ class EvalConfig:
     """Dialogues without an instruction, for false triggers."""
     switch: SwitchConfig | None = None
     """Changes of the instruction in mid-dialogue; null for none."""
-    turns: tuple[int, ...] = (1, 2, 4, 8, 20)
-    """Turns at which replies are judged."""
+    turns: tuple[int, ...] | Literal["last"] = (1, 2, 4, 8, 20)
+    """Turns at which replies are judged; `last` is each case's last one. A case of a file may say its own."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
     """Turns at which one probe of the instruction is asked off the record; empty for none."""
     probe_choice: Literal["any", "first"] = "any"
@@ -140,6 +140,8 @@ class EvalConfig:
                 raise ConfigError(f"{name} is empty: expected at least one")
         for name in ("turns", "probe_turns"):
             values = getattr(self, name)
+            if values == "last":
+                continue
             if values != tuple(sorted(set(values))) or (values and values[0] < 1):
                 raise ConfigError(f"{name} is {list(values)}: expected rising turns from 1 on")
         if self.cases:
@@ -208,7 +210,8 @@ class EvalConfig:
         given = self.source.min_turns if self.num_turns is None else self.num_turns
         if given < 1:
             raise ConfigError(f"{key} is {given}: expected at least 1")
-        asked = max((*self.turns, *self.probe_turns))
+        turns = (given,) if self.turns == "last" else self.turns
+        asked = max((*turns, *self.probe_turns))
         if asked > given:
             raise ConfigError(f"turn {asked} is asked for, but {key} is {given}: raise it")
         if self.switch and (last := self.switch.max_turn or self.switch.min_turn) > given:

@@ -32,14 +32,22 @@ def judged_turns(
     The turns of a slip are the dialogue's, not the arm's. An arm without history is judged where an
     instruction holds; asked alone, a model cannot know what the user told it at an earlier turn.
     """
-    turns = (t for t in config.turns if slips_of(history) < t <= case.num_turns)
+    turns = tuple(turn for turn in _chosen_turns(case, config) if turn > slips_of(history))
     if arm not in WITHOUT_HISTORY:
-        return tuple(turns)
+        return turns
     return tuple(
         turn
         for turn in turns
         if case.held_at(turn) is not None and not (arm == ALONE and case.asks_for_told(turn))
     )
+
+
+def _chosen_turns(case: Case, config: EvalConfig) -> tuple[int, ...]:
+    if case.turns is not None:
+        return case.turns
+    if config.turns == "last":
+        return (case.num_turns,)
+    return tuple(turn for turn in config.turns if turn <= case.num_turns)
 
 
 def has_probe(
@@ -48,3 +56,8 @@ def has_probe(
     """Whether a probe is asked at a turn; it asks what a history does, so arms without one get none."""
     is_chosen = turn in config.probe_turns and slips_of(history) < turn <= case.num_turns
     return is_chosen and arm not in WITHOUT_HISTORY and case.probe_at(turn) is not None
+
+
+def shown_turns(config: EvalConfig) -> str:
+    """Return the turns of a configuration as its YAML has them, for messages."""
+    return str(config.turns if config.turns == "last" else list(config.turns))

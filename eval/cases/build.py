@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from eval.cases.asked_turns import last_turn
+from eval.cases.asked_turns import last_turn, shown_turns
 from eval.cases.canned import with_canned
 from eval.cases.draw import add_switches, join_dialogues, make_cases
 from eval.config import EvalConfig, used_adapters
@@ -86,7 +86,8 @@ def _asked_where_judged(config: EvalConfig) -> SourceConfig:
     source = config.source
     if source.name not in ASKING or source.asked is not None:
         return source
-    return replace(source, asked=tuple(t for t in config.turns if t <= source.max_turns))
+    turns = (source.max_turns,) if config.turns == "last" else config.turns
+    return replace(source, asked=tuple(t for t in turns if t <= source.max_turns))
 
 
 def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
@@ -111,7 +112,7 @@ def _of_file(config: EvalConfig, catalog: Catalog) -> Inputs:
     if not any(last_turn(case, config) for case in cases):
         longest = max(case.num_turns for case in cases)
         raise DataError(
-            f"{path}: no case has one of the turns {list(config.turns)}: expected turns up to {longest}"
+            f"{path}: no case has one of the turns {shown_turns(config)}: expected turns up to {longest}"
         )
     dialogues = tuple(case.dialogue for case in cases)
     # Replies under an instruction may follow it, so they are no ordinary replies.

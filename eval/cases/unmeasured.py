@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from eval.cases.asked_turns import asked_turns
+from eval.cases.asked_turns import asked_turns, judged_turns
 from eval.cases.build import Inputs
 from eval.config import EvalConfig
 from eval.records.case import Case
@@ -64,7 +64,7 @@ def triggers_of(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Trigger
     """
     if all(case.instruction is not None for case in inputs.cases):
         return None
-    replies = _own_replies(inputs, config.turns)
+    replies = _own_replies(inputs, config)
     pool = config.instructions.select(catalog, ())
     left_out = tuple(e.id for e in pool if _is_ordinary(e, replies))
     entries = tuple(e for e in pool if e.id not in left_out)
@@ -79,14 +79,18 @@ def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
     return statuses.count("pass") > MOST_SHARE * len(replies)
 
 
-def _own_replies(inputs: Inputs, turns: Collection[int]) -> list[str]:
+def _own_replies(inputs: Inputs, config: EvalConfig) -> list[str]:
     """Return up to `MOST_REPLIES` own replies, each once, none judged as one of a plain case."""
-    plain = {case.dialogue.id for case in inputs.cases if case.instruction is None}
+    plain = {
+        case.dialogue.id: judged_turns(case, config)
+        for case in inputs.cases
+        if case.instruction is None
+    }
     found = [
         reply
         for dialogue in inputs.dialogues
         for turn, reply in enumerate(dialogue.replies, start=1)
-        if dialogue.id not in plain or turn not in turns
+        if turn not in plain.get(dialogue.id, ())
     ]
     unique = list(dict.fromkeys(found))
     random.Random("ordinary replies").shuffle(unique)

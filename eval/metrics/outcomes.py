@@ -58,7 +58,8 @@ class Rows:
         """Return the columns of outcomes in any order."""
         found = sorted(outcomes, key=lambda o: o.turn)
         samples = [o.sample for o in found]
-        dialogue, _ = _codes([s.dialogue for s in samples])
+        # Dialogues that begin alike are one unit.
+        dialogue, _ = _codes([s.cluster or s.dialogue for s in samples])
         is_plain = np.array([s.instruction is None for s in samples], dtype=bool)
         instruction, named = _codes([s.instruction.id if s.instruction else "" for s in samples])
         # Each plain dialogue is an instruction group of its own.
@@ -109,7 +110,7 @@ class Rate:
     low: float | None
     high: float | None
     num_dialogues: int
-    """Dialogues with at least one decided outcome: what the rate rests on."""
+    """Dialogues with at least one decided outcome: what the rate rests on. Those that begin alike are one."""
     num_instructions: int
     """The same of instructions, 0 for plain dialogues; from `MIN_INSTRUCTIONS` on the interval is one
     over instructions like these, below it speaks of these alone."""

@@ -82,6 +82,12 @@ class Case:
     """Whether the dialogue has replies; without them `BLANK` stands between its turns."""
     twin: str = ""
     """The id, if an earlier case has the same dialogue and instruction but other events or probes; else ""."""
+    turns: tuple[int, ...] | None = None
+    """Turns whose replies are judged, whatever the configuration says; None: those of the configuration."""
+    is_given: bool = False
+    """The user's own messages have the instruction: no arm is given its text."""
+    cluster: str = ""
+    """Dialogue after which all that begin alike are named; "" where none does."""
     switches: tuple[Switch, ...] = ()
     """Changes of the instruction, by turn. The first probe of a new instruction is asked."""
     canned: Mapping[str, str] = field(default_factory=dict)
@@ -176,7 +182,8 @@ class Case:
             probes = instruction.probes[:1] if instruction else ()
             return [instruction.text, *(p.question for p in probes)] if instruction else []
 
-        return {
+        given = {"is_given": True} if self.is_given else {}
+        return given | {
             "id": self.id,
             "dialogue": {
                 "id": self.dialogue.id,

@@ -98,6 +98,8 @@ class Sample:
     """The instruction that was replaced or taken back; None without `leak`."""
     announcement: str | None = None
     """The words that change the instruction at this turn."""
+    cluster: str = ""
+    """Names the dialogues that begin alike, which are one independent unit; "" for a dialogue of its own."""
     is_repeated: bool | None = None
     """Whether the arm gave the same reply at an earlier turn of its own history, judged or not; case and
     white space do not count. None if that was not compared (a reference history, no `gatt eval`), for

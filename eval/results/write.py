@@ -30,6 +30,7 @@ from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
 from eval.results.checks import checks
+from eval.results.conversation import conversations
 from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.results.undecided import notes_of_undecided
@@ -100,7 +101,11 @@ def close(
     agreements: list[Agreement] = []
     if config.judge:
         verdicts = judge_samples(
-            samples, config.judge, config.output_dir / JUDGEMENTS_FILE, judge_engine
+            samples,
+            config.judge,
+            config.output_dir / JUDGEMENTS_FILE,
+            judge_engine,
+            conversations(cases, found),
         )
         agreements = agreement(samples, verdicts)
         samples = attach(samples, verdicts)

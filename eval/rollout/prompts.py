@@ -43,7 +43,9 @@ def arm_prompt(
         start = int(dialogue.has_system)
         messages = dialogue.messages[start + 2 * first - 2 :]
         dialogue = Dialogue(dialogue.id, (*dialogue.messages[:start], *messages))
-    view = training_view(dialogue, held.text if held else None, config.placement, switches)
+    # Where the user's messages have the instruction, nothing is added to them.
+    text = held.text if held and not case.is_given else None
+    view = training_view(dialogue, text, config.placement, switches)
     if arm == REMINDED:
         view = _reminded(case, view)
     return prompt_of_turn(view, len(turns))

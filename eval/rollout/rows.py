@@ -67,7 +67,8 @@ def rows_of_step(
         row: dict[str, Any] = {"key": f"{name}/{turn}" if is_step else name}
         if is_step:
             row["said"] = asdict(next(r.generation for r in members if r.kind == "turn"))
-        judged = [r for r in members if r.kind == "probe" or r.turn in config.turns]
+        turns = judged_turns(case, config, arm, history)
+        judged = [r for r in members if r.kind == "probe" or r.turn in turns]
         row["samples"] = [judge(r, arm, history, pool).as_dict() for r in judged]
         if not number and tokens:
             row["tokens"] = dict(tokens)

@@ -174,6 +174,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         event=announced.kind if announced else event.kind if event else None,
         expected=expected,
         twin=case.twin,
+        cluster=case.cluster,
         given=first if instruction and instruction.id != first else "",
         since_switch=turn - switch.turn if switch else None,
         leak="undecided" if leak and no_reply else leak,

@@ -83,7 +83,7 @@ def _goes_before(before: str) -> bool:
 def _goes_on(after: str) -> bool:
     """Whether a name goes on as somebody else's: "Alexander Pope", "George Washington Carver"."""
     right = _NEXT_NAME.match(after)
-    return bool(right) and _fold_word(right[1]) not in _OPENERS | _SUFFIXES
+    return right is not None and _fold_word(right[1]) not in _OPENERS | _SUFFIXES
 
 
 _NEXT_NAME: Final = re.compile(
