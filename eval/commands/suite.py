@@ -37,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     imported.add_argument(
         "benchmark", choices=tuple(_IMPORTERS),
         help="s-ifeval: 541 system messages with constraints that the package if-verifiable judges, behind any "
-        "number of exchanges, and realguardrails: system messages with guardrails behind unrelated turns (both "
-        "arXiv:2502.12197); sysbench: system messages with five turns and a checklist a turn (arXiv:2408.10943)",
+        "number of exchanges (arXiv:2502.12197); realguardrails: system messages with guardrails behind "
+        "unrelated turns (same source); sysbench: system messages with five turns and a checklist a turn "
+        "(arXiv:2408.10943)",
     )  # fmt: skip
     imported.add_argument(
         "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
-from eval.config import EvalConfig, is_untrained
+from eval.config import EvalConfig
+from eval.records.arms import is_untrained
 from eval.records.samples import Sample
 from gatt.generation.servers.neutral import NEUTRAL, OF_GREEDY
 from gatt.verifiers.rule import quote
