@@ -16,12 +16,12 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from gatt.data.answers import answers
 from gatt.data.bank.read import Bank, load_bank
 from gatt.data.dialogue import Message
 from gatt.data.expectation import Expectation
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
-from gatt.verifiers.text.matching import TermMatcher
 
 BATCH = 48
 NUM_BETWEEN = 100
@@ -44,13 +44,6 @@ def prompts(bank: Bank) -> dict[str, tuple[tuple[Message, ...], Expectation]]:
         )
         asked[told.id] = (messages, told.expectation)
     return asked
-
-
-def is_right(expectation: Expectation, reply: str) -> bool:
-    """Return whether a reply says a right answer and no wrong one."""
-    if TermMatcher(expectation.any_of).first(reply) is None:
-        return False
-    return not expectation.none_of or TermMatcher(expectation.none_of).first(reply) is None
 
 
 def main() -> None:
@@ -88,16 +81,17 @@ def main() -> None:
 
     num_asked: Counter[str] = Counter()
     num_right: Counter[str] = Counter()
-    for id_, (_, expectation) in asked.items():
+    for id_, (messages, expectation) in asked.items():
         if keys[id_] not in replies:
             continue
         kind, reply = id_.split(".")[0], replies[keys[id_]]
         num_asked[kind] += 1
-        if is_right(expectation, reply):
+        verdict = answers(expectation, reply, messages[-1].content)
+        if verdict.status == "pass":
             num_right[kind] += 1
         else:
-            expected = " | ".join(expectation.any_of[:6])
-            print(f"- {id_}: {json.loads(keys[id_])[-1]!r} -> {reply!r} (expected {expected})")
+            found = f"{messages[-1].content!r} -> {reply!r}"
+            print(f"- {id_}: {found}: {verdict.status}, {verdict.evidence}")
     for kind, number in num_asked.items():
         print(f"{kind}: {num_right[kind]} of {number}")
     questions = [k for k in num_asked if k != "told"]
