@@ -344,14 +344,12 @@ def _is_about(folded: str, subject: Set[str]) -> bool:
 def _subject_words(instruction: Instruction) -> frozenset[str]:
     """Return the folded words that say what the instruction is about ("tennis"); empty if there are none.
 
-    They come from its text, its hint, and the hobby or topics of its verifiers. Words that
+    They come from its text, its hint, the topics of its verifiers, and the speaker's hobby. Words that
     any instruction may have ("answer", "always", "city") are left out.
     """
-    # The terms of a public figure ("army", "France") are its own topics, not its instruction.
-    sought = [v.params for v in instruction.verifiers if v.kind in ("likes", "question_about")]
-    terms = [
-        t for params in sought for name in ("any_of", "topics") for t in params.get(name) or ()
-    ]
+    sought = [v.params for v in instruction.verifiers if v.kind == "question_about"]
+    terms = [t for params in sought for t in params.get("topics") or ()]
+    terms += instruction.facts.get("hobby", ())
     return _words_of((instruction.text, instruction.hint or "", *map(str, terms)))
 
 

@@ -12,7 +12,7 @@ from eval.scoring.judge.question import JudgeKey
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
-from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
+from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.verifiers.judge import JUDGE, Judge, is_open
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
@@ -180,7 +180,7 @@ def verdicts_of_turn(
     undecided = []
     for entry in pool:
         verdicts = check_all(entry.verifiers, text)
-        status = overall_unasked(verdicts)
+        status = overall(verdicts)
         if status == "pass":
             first = verdicts[0]
             evidence = f"follows {entry.id} unasked: {first.evidence}"
