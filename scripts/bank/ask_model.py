@@ -53,10 +53,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("asked.jsonl"))
     parser.add_argument("--max-new-tokens", type=int, default=32)
     parser.add_argument("--dtype", default="auto", help="int8 is faster on a CPU")
+    parser.add_argument("--every", type=int, default=1, help="only each n-th row")
     parser.add_argument("--judge-only", action="store_true", help="sample nothing")
     args = parser.parse_args()
 
-    asked = prompts(load_bank())
+    asked = dict(list(prompts(load_bank()).items())[:: args.every])
     keys = {id_: json.dumps([m.content for m in messages]) for id_, (messages, _) in asked.items()}
     lines = args.out.read_text("utf-8").splitlines() if args.out.exists() else []
     replies = {row["messages"]: row["reply"] for row in map(json.loads, lines)}
