@@ -15,6 +15,8 @@ from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.rule import Rule
 
+Parameters = Mapping[str, Any]
+"""Of a constraint, by name."""
 INSTALL: Final = "pip install 'ghost-attention[ifeval]'"
 
 
@@ -32,7 +34,7 @@ class IFEval(Rule):
     kind = "ifeval"
 
     def __init__(
-        self, instruction_id: str, kwargs: Mapping[str, Any] | None = None, prompt: str = ""
+        self, instruction_id: str, kwargs: Parameters | None = None, prompt: str = ""
     ) -> None:
         registry = _registry()
         if instruction_id not in registry:

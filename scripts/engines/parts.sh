@@ -30,7 +30,7 @@ start_server() {
 
 part_replies() {
   local keys=(
-    --suite=null --arms='[base, base+reminder, gatt]' --sampling.max_new_tokens=20 --sampling.temperature=0
+    --suite=null --arms='[base, base+system+reminder, gatt]' --sampling.max_new_tokens=20 --sampling.temperature=0
     --source.name=chitchat --source.min_turns=8 --source.max_turns=8 --splits='[train]' --num_dialogues=6
     --instructions.families='[language, figure, hobby]' --turns='[1, 2, 4, 8]' --probe_turns='[]'
     --histories='[reference, own]' --task_completion=false --engine.model="$model"

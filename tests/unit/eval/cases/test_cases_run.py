@@ -217,7 +217,7 @@ def test_the_last_turn_of_a_given_instruction_is_judged_with_its_conversation(
         "own messages have",
     ):
         assert fact in notes
-    wanted = ("adherence", "all", "all")
+    wanted = ("keeps", "all", "all")
     points = result.results["curves"]
     (point,) = (p for p in points if (p["metric"], p["family"], p["split"]) == wanted)
     assert (point["num_decided"], point["num_undecided"]) == (1, 1)

@@ -100,7 +100,7 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     given = [
         f"output_dir={tmp_path / 'out'}", "source.name=jsonl", f"source.path={path}",
         "source.min_turns=6", "source.max_turns=6", "part=null", "splits=[train]", "num_dialogues=6",
-        "instructions.families=[hobby]", "turns=[1,2,3,4,6]", "probe_turns=[4]", "histories=[own]",
+        "instructions.families=[language]", "turns=[1,2,3,4,6]", "probe_turns=[4]", "histories=[own]",
         "switch.replace=0.5", "switch.cancel=0.5", "switch.min_turn=3", "switch.max_turn=3",
         f"engine.model={write_model(tmp_path / 'model')}",
     ]  # fmt: skip

@@ -133,9 +133,11 @@ def triggers(folder, catalog: Catalog, dialogues, turns=(1,)):
 def test_formats_that_ordinary_replies_have_are_left_out(tmp_path) -> None:
     catalog = load_catalog()
     found = triggers(tmp_path, catalog, [dialogue(1, 1)])
-    assert set(found.left_out) == FOLLOWED_BY_NEARLY_ALL
+    # A role passes until it is broken: it shows where it is asked for.
+    roles = {e.id for e in catalog.entries if e.facts}
+    assert set(found.left_out) == FOLLOWED_BY_NEARLY_ALL | roles
     counted = {e.id for e in found.entries}
-    assert {"format.haiku", "language.fr", "figure.napoleon", "hobby.tennis"} <= counted
+    assert {"format.haiku", "language.fr"} <= counted
     assert len(counted) + len(found.left_out) == len(catalog.entries)
     assert found.num_ordinary == len(ORDINARY)
 

@@ -34,7 +34,7 @@ def config(tmp_path: Path) -> EvalConfig:
     return EvalConfig(
         output_dir=tmp_path / "run",
         adapters={"gatt": Path("gatt")},
-        arms=("base", "base+reminder", "gatt"),
+        arms=("base", "base+system+reminder", "gatt"),
         engine=EngineConfig(model="m", server=SERVER),
     )
 
@@ -43,7 +43,7 @@ def samples(reply: Callable[[str, int], str], num: int = 20, **changes: Any) -> 
     """Return replies of three arms to different messages."""
     return [
         sample(arm=arm, turn=turn, user=f"message {turn}", reply=reply(arm, turn), **changes)
-        for arm in ("base", "base+reminder", "gatt")
+        for arm in ("base", "base+system+reminder", "gatt")
         for turn in range(1, num + 1)
     ]
 
@@ -59,15 +59,15 @@ def test_nothing_is_said_where_all_is_well(config) -> None:
     ("reply", "changes", "facts"),
     [
         (
-            lambda a, t: f"r{t}" if a != "base+reminder" else f"x{t}",
+            lambda a, t: f"r{t}" if a != "base+system+reminder" else f"x{t}",
             {}, ("gatt", "base", "20 of 20", "/v1/models"),
         ),
         # A server's batches may change a word here and there.
         (
-            lambda a, t: f"r{t}" if a != "base+reminder" and (a, t) != ("gatt", 7) else f"x{t}",
+            lambda a, t: f"r{t}" if a != "base+system+reminder" and (a, t) != ("gatt", 7) else f"x{t}",
             {}, ("gatt", "19 of 20"),
         ),
-        (lambda a, t: f"r{t}" if a != "gatt" else f"x{t}", {}, ("base+reminder", "base", "repeated")),
+        (lambda a, t: f"r{t}" if a != "gatt" else f"x{t}", {}, ("base+system+reminder", "base", "repeated")),
         (lambda a, t: "" if a == "gatt" else f"{a}{t}", {}, ("20 of 20", "gatt", "empty", "stop 20")),
         (lambda a, t: " \n" if a == "gatt" and t < 4 else f"{a}{t}", {}, ("3 of 20", "gatt", "empty")),
         (lambda a, t: "Busy." if a == "gatt" else f"{a}{t}", {}, ("20 of 20", "gatt", "'Busy.'")),
@@ -80,7 +80,7 @@ def test_each_reason_is_one_line(config, reply, changes, facts) -> None:
 
 def test_an_adapter_that_changes_nothing_is_named_with_its_folder(config) -> None:
     here = replace(config, engine=EngineConfig(), adapters={"gatt": Path("runs/adapter")})
-    alike = samples(lambda arm, turn: f"r{turn}" if arm != "base+reminder" else f"x{turn}")
+    alike = samples(lambda arm, turn: f"r{turn}" if arm != "base+system+reminder" else f"x{turn}")
     [line] = checks(here, alike, {}, {})
     assert [fact for fact in ("runs/adapter", "20 of 20") if fact not in line] == []
 
