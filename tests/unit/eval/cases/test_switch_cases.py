@@ -35,9 +35,9 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
     wanted = SwitchConfig(replace=0.5, add=0.2, cancel=0.3, min_turn=3, max_turn=3)
     settings = config(
         switch=wanted,
-        instructions=InstructionChoice(num_entries=(1.0,), families=("language", "behaviour")),
+        instructions=InstructionChoice(num_entries=(1.0,), families=("hobby", "behaviour")),
     )
-    given = compose([catalog.entry("language.fr")], Random(0))
+    given = compose([catalog.entry("behaviour.shop.free_returns")], Random(0))
     cases = [Case(f"c{n}", dialogue(n, 5), given, None) for n in range(60)]
     plain = Case("p", dialogue(1, 5), None, None)
     found = add_switches(settings, catalog, [*cases, plain])
