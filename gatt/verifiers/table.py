@@ -22,6 +22,7 @@ from gatt.verifiers.text.task_talk import VERSION as TASK_TALK_VERSION
 
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
+    "answer": "gatt.verifiers.answers.rule:Answer",
     "bullets": "gatt.verifiers.forms.counts:Bullets",
     "emoji": "gatt.verifiers.forms.counts:Emoji",
     "ends_with": "gatt.verifiers.forms.openings:EndsWith",

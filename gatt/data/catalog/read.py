@@ -12,6 +12,7 @@ A file holds one family::
       - id: hobby.tennis          # '<family>.<name>'
         value: tennis
         facts: {city: Lyon}       # optional, for the placeholders only
+        speaker: {home: [Lyon]}   # optional: facts of the speaker that a turn may ask for, right answers
         verifiers: [{kind: terms, any_of: [tennis, racket]}]
         probes: [{question: "What is your favorite hobby?", verifiers: [...]}]
         hint: "Mention tennis in your reply."
@@ -254,6 +255,7 @@ def _parse_entry(family: str, raw: dict[str, Any]) -> Entry:
     for holder in (filled, *_mappings(filled.get("probes"))):
         if isinstance(holder.get("verifiers"), list):
             holder["verifiers"] = [_spec(one) for one in holder["verifiers"]]
+    filled["facts"] = _speaker(filled.pop("speaker", None) or {}, where)
     entry = _typed(Entry, {"family": family, **filled}, where)
     if not entry.id.startswith(f"{family}."):
         raise CatalogError(f"{where}: expected an id that starts with {family + '.'!r}")
@@ -291,6 +293,27 @@ def _spec(raw: object) -> object:
     if not isinstance(raw, dict) or "kind" not in raw:
         return raw
     return {"kind": raw["kind"], "params": {k: v for k, v in raw.items() if k != "kind"}}
+
+
+def _speaker(raw: object, where: str) -> dict[str, list[str]]:
+    """Return the facts of a speaker; an answer alone stands for a list of one."""
+    is_usable = isinstance(raw, dict) and all(isinstance(fact, str) for fact in raw)
+    lists = (
+        {k: v if isinstance(v, list) else [v] for k, v in raw.items()}
+        if isinstance(raw, dict)
+        else {}
+    )
+    answers = [answer for some in lists.values() for answer in some]
+    if not is_usable or not all(lists.values()) or not all(map(_is_answer, answers)):
+        raise CatalogError(
+            f"{where}: 'speaker' is {raw!r}: expected a mapping of facts to right answers, such as "
+            "{name: [Maria], age: [34]}"
+        )
+    return {fact: [str(answer) for answer in some] for fact, some in lists.items()}
+
+
+def _is_answer(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
 
 
 def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
