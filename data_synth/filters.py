@@ -15,9 +15,12 @@ from typing import Any, Final
 
 import yaml
 
+from gatt.data.answers import answers
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
+from gatt.verifiers.text.copying import copy_of
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.repetition import repeated_share
@@ -49,7 +52,10 @@ class QualityConfig:
     says_ai: bool = True
     """Refuse replies under an instruction in which the speaker calls itself an AI or a language model."""
     repeats_prompt: bool = True
-    """Refuse replies that repeat a message of the dialogue word for word."""
+    """Refuse replies that repeat a message of the dialogue word for word, or give the user's message back
+    (see `gatt.verifiers.text.copying`)."""
+    answers: bool = True
+    """Refuse replies that lack what their turn expects (`expect`), such as the answer to its question."""
     near_duplicate: float | None = 0.8
     """Refuse a reply that overlaps by this share (Jaccard index of character n-grams, without what
     the instruction itself prescribes) with another target of its sample; null refuses none. A reply of
@@ -74,6 +80,8 @@ class Draw:
     """Text that the teacher also reads with every message."""
     told: tuple[str, ...] = ()
     """Messages of the dialogue up to and including the question."""
+    expect: Expectation | None = None
+    """What the question's reply must hold; None: nothing that a rule could check."""
 
 
 _FORMS = frozenset({"ends_with", "json_object", "wrapped"})
@@ -122,7 +130,7 @@ def is_clipped(draw: Draw) -> bool:
     return bare.count('"') % 2 == 1 and "”" not in bare
 
 
-FILTERS_VERSION = 3
+FILTERS_VERSION = 4
 """Raised by one with every change that can change which replies are refused."""
 
 _WORD = re.compile(r"\w+")
@@ -137,11 +145,23 @@ _SAYS_AI = re.compile(
 
 
 def repeats_prompt(draw: Draw) -> bool:
-    """Whether the reply is the question or an earlier message, apart from case and punctuation."""
+    """Whether the reply is an earlier message, apart from case and punctuation, or a copy of the question.
+
+    Where an answer is expected, `is_wrong` tells copies from answers.
+    """
+    if draw.expect is None and draw.told and copy_of(draw.text, draw.told[-1]):
+        return True
     reply = _plain(draw.text)
     # Much longer messages cannot be equal: skipping them saves the split into words.
     longest = 2 * len(draw.text) + 8
     return any(_plain(message) == reply for message in draw.told if len(message) <= longest)
+
+
+def is_wrong(draw: Draw) -> bool:
+    """Whether the reply lacks what its turn expects, as far as rules can tell that it does not."""
+    if draw.expect is None:
+        return False
+    return answers(draw.expect, draw.text, draw.told[-1]).status != "pass"
 
 
 @lru_cache(maxsize=8192)
@@ -168,6 +188,7 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     ),
     "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
     "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
+    "wrong": lambda draw, quality: quality.answers and is_wrong(draw),
 }
 """Each reason to refuse a draw that depends on the draw alone, in the order in which they are tried."""
 
@@ -183,6 +204,7 @@ REASONS: Final = {
     "says_ai": "calls itself an AI or a language model",
     "repeats_prompt": "gives the user's message or the history back",
     "clipped": "stops in mid-sentence, though not at the length limit",
+    "wrong": "lacks what its turn expects, or says a wrong answer",
     "rejected": "a verifier rejected it",
     "undecided": "a verifier could not tell",
     "leaks": "still follows the instruction that was replaced or taken back",

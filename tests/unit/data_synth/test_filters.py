@@ -18,6 +18,7 @@ from data_synth.filters import (
     is_near,
     refuse,
 )
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.generation.base import FinishReason
 from gatt.verifiers.spec import VerifierSpec
@@ -25,6 +26,8 @@ from tests.support.runs.switched import hobby
 
 TENNIS = hobby("tennis", verifiers=())
 QUESTION = "What was the river like on day one?"
+LEGS = "How many legs does a spider have?"
+EIGHT = Expectation(any_of=("8", "eight"), kind="question")
 QUALITY = QualityConfig()
 REFUSED = {
     "cut": Draw("We played tennis on the", "length", TENNIS),
@@ -39,6 +42,7 @@ REFUSED = {
         "what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)
     ),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
+    "wrong": Draw("It has six legs, I think.", "stop", TENNIS, None, (LEGS,), EIGHT),
 }
 ALWAYS = ("cut", "context_limit", "content_filter", "blank")
 OFF = {
@@ -48,6 +52,7 @@ OFF = {
     "says_ai": QualityConfig(says_ai=False),
     "repeats_prompt": QualityConfig(repeats_prompt=False),
     "clipped": QualityConfig(clipped=False),
+    "wrong": QualityConfig(answers=False),
 }
 
 
@@ -64,6 +69,21 @@ def test_each_filter_has_its_reason_and_refuses_nothing_when_it_is_off(reason) -
     assert refuse(REFUSED[reason], QUALITY) == reason
     if reason in OFF:
         assert refuse(REFUSED[reason], OFF[reason]) is None
+
+
+def test_a_copy_of_the_question_repeats_it_and_a_reply_in_its_words_does_not() -> None:
+    for text, reason in (
+        ("The river like on day one.", "repeats_prompt"),
+        ("On day one the river was high and brown.", None),
+    ):
+        assert refuse(Draw(text, "stop", TENNIS, None, (QUESTION,)), QUALITY) == reason
+
+
+@pytest.mark.parametrize(
+    "text", ["Eight!", "A spider has eight legs.", "Tennis first: it has 8 legs."]
+)
+def test_a_right_answer_may_use_the_words_of_its_question(text) -> None:
+    assert refuse(Draw(text, "stop", TENNIS, None, (LEGS,), EIGHT), QUALITY) is None
 
 
 @pytest.mark.parametrize(
