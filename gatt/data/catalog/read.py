@@ -20,6 +20,9 @@ A file holds one family::
         utterances: []            # for the compose teacher
         prefills: []              # beginnings of a reply, for a teacher that misses the role
         examples: []              # a chat for the teacher to imitate: message, reply, message, reply
+        program: {name: ends, text: "."}  # optional: brings a plain reply into the form, see programs.py
+        parameters: {city: [Lyon, Nice]}  # optional: values drawn anew for each instruction, for placeholders
+        heldout_parameters: {city: [Metz]}  # optional: a second entry, '<id>.unseen', of split heldout_value
         cancel: ["..."]           # optional: ways to take it back in mid-dialogue
         good: ["..."]             # replies that must pass, at least one
         bad: ["..."]              # replies that must fail, at least one
@@ -29,13 +32,16 @@ A file holds one family::
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gatt.data.instruction import SPLITS, Conflicts, Entry
+from gatt.data.catalog.programs import apply_program
+from gatt.data.instruction import SPLITS, Conflicts, Entry, Instruction
+from gatt.data.variants import PLACEHOLDER, Variants, fill
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.runs.typed import ShapeError, typed
@@ -46,6 +52,8 @@ from gatt.verifiers.table import use_kind_files
 
 T = TypeVar("T")
 CONFLICTS_FILE = "conflicts.yaml"
+UNSEEN = "unseen"
+"""Ends the id of an entry's held-out values."""
 File = tuple[Path, dict[str, Any]]
 """A catalogue file and what it holds."""
 
@@ -71,7 +79,7 @@ class Catalog:
         return own_versions(spec for some in specs for spec in some)
 
     def entry(self, entry_id: str) -> Entry:
-        """Return the entry of an id.
+        """Return the entry of an id; of one with parameters its first form, or the one in brackets.
 
         Raises:
             CatalogError: no such entry; the nearest one is named.
@@ -79,9 +87,21 @@ class Catalog:
         for entry in self.entries:
             if entry.id == entry_id:
                 return entry
+            if entry.variants and entry_id.startswith(f"{entry.id}["):
+                form: Entry | None = entry.variants.named(entry_id[len(entry.id) + 1 : -1])
+                if form is not None:
+                    return form
         ids = [e.id for e in self.entries]
         hint = did_you_mean(entry_id, ids, ": see `gatt catalog list`")
         raise CatalogError(f"no catalogue entry {entry_id!r}{hint}")
+
+    def entries_of(self, instruction: Instruction) -> list[Entry]:
+        """Return the entries of an instruction made of this catalogue, in the forms that it drew.
+
+        Raises:
+            CatalogError: no such entry.
+        """
+        return [self.entry(name) for name in instruction.id.split("+")]
 
     def select(
         self,
@@ -237,8 +257,62 @@ def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:
     found = _typed(_Family, raw, "file")
     if not found.entries:
         raise CatalogError("no 'entries': expected a list with at least one")
-    entries = [_parse_entry(found.family, {**found.defaults, **e}) for e in found.entries]
+    entries = [
+        entry for e in found.entries for entry in _parse_entries(found.family, {**found.defaults, **e})
+    ]
     return found.family, found.about, entries
+
+
+def _parse_entries(family: str, raw: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry, or its form of the first values; then the same of the values that are held out."""
+    where = f"entry {raw.get('id', '?')!r}"
+    parameters = raw.pop("parameters", None)
+    held_out = raw.pop("heldout_parameters", None)
+    if parameters is None:
+        if held_out is not None:
+            raise CatalogError(f"{where}: 'heldout_parameters' without 'parameters'")
+        yield _parse_entry(family, raw)
+        return
+    yield _parametric(family, raw, parameters, where)
+    if held_out is not None:
+        unseen = {**raw, "id": f"{raw.get('id')}.{UNSEEN}", "split": "heldout_value"}
+        unseen["good"] = _of_any_form(raw.get("good"))
+        yield _parametric(family, unseen, held_out, where)
+
+
+def _parametric(family: str, raw: dict[str, Any], parameters: object, where: str) -> Entry:
+    """Return the form of the first values of an entry with parameters; each value is tried once."""
+    usable = isinstance(parameters, dict) and parameters
+    if not usable or not all(isinstance(v, list) and v for v in parameters.values()):
+        raise CatalogError(
+            f"{where}: parameters {parameters!r}: expected a mapping of names to lists of values"
+        )
+    values = {str(name): tuple(some) for name, some in parameters.items()}
+    others = {key: _of_any_form(raw.get(key)) for key in ("good", "bad")}
+    variants = Variants(values, partial(_form, family, {**raw, **others}))
+    for place, some in enumerate(values.values()):
+        for value in some[1:]:
+            firsts = [options[0] for options in values.values()]
+            firsts[place] = value
+            variants.of(firsts)
+    first = _form(family, raw, variants.facts([options[0] for options in values.values()]))
+    return replace(first, id=first.base_id, variants=variants)
+
+
+def _of_any_form(replies: Sequence[str] | None) -> list[str]:
+    """Return the replies with a placeholder; the others are good or bad in the first form alone."""
+    return [reply for reply in replies or () if PLACEHOLDER.search(reply)]
+
+
+def _form(family: str, raw: Mapping[str, Any], facts: Mapping[str, Any]) -> Entry:
+    """Return one form of an entry with parameters."""
+    name = f"{raw.get('id')}[{facts['form']}]"
+    where = f"entry {name!r}"
+    given = {**_facts(raw, where), **facts}
+    given["value"] = _fill(raw.get("value"), given, where)
+    filled: dict[str, Any] = _fill(raw, given, where)
+    filled.pop("facts", None)
+    return _entry(family, {**filled, "id": name}, where)
 
 
 def _parse_entry(family: str, raw: dict[str, Any]) -> Entry:
@@ -248,18 +322,24 @@ def _parse_entry(family: str, raw: dict[str, Any]) -> Entry:
     # A number reads as it was written, `true` does not.
     if isinstance(value, int | float) and not isinstance(value, bool):
         raw["value"] = str(value)
-    facts = raw.pop("facts", None) or {}
-    if not isinstance(facts, dict) or not all(isinstance(f, str | int) for f in facts.values()):
-        raise CatalogError(f"{where}: 'facts' is {facts!r}: expected a mapping of names to texts")
-    filled = _fill(raw, {"value": raw.get("value"), **facts}, where)
+    facts = _facts(raw, where)
+    raw.pop("facts", None)
+    return _entry(family, _fill(raw, {"value": raw.get("value"), **facts}, where), where)
+
+
+def _entry(family: str, filled: dict[str, Any], where: str) -> Entry:
+    """Return the entry of texts without placeholders."""
     for holder in (filled, *_mappings(filled.get("probes"))):
         if isinstance(holder.get("verifiers"), list):
             holder["verifiers"] = [_spec(one) for one in holder["verifiers"]]
+    filled["program"] = _program(filled.pop("program", None), where)
     filled["facts"] = _speaker(filled.pop("speaker", None) or {}, where)
     entry = _typed(Entry, {"family": family, **filled}, where)
     if not entry.id.startswith(f"{family}."):
         raise CatalogError(f"{where}: expected an id that starts with {family + '.'!r}")
     for key, given in vars(entry).items():
+        if key == "program":
+            continue
         texts = given if isinstance(given, tuple) else (given,)
         is_missing = key in ("verbose", "verifiers") and not given
         if is_missing or any(isinstance(t, str) and not t.strip() for t in texts):
@@ -295,6 +375,26 @@ def _spec(raw: object) -> object:
     return {"kind": raw["kind"], "params": {k: v for k, v in raw.items() if k != "kind"}}
 
 
+def _facts(raw: Mapping[str, Any], where: str) -> dict[str, str]:
+    """Return the texts for placeholders that an entry gives."""
+    facts = raw.get("facts") or {}
+    if not isinstance(facts, dict) or not all(isinstance(f, str | int) for f in facts.values()):
+        raise CatalogError(f"{where}: 'facts' is {facts!r}: expected a mapping of names to texts")
+    return {name: str(fact) for name, fact in facts.items()}
+
+
+def _program(raw: object, where: str) -> str:
+    """Return the program of an entry as an instruction holds it; "" for none."""
+    if raw is None:
+        return ""
+    text = json.dumps(raw, ensure_ascii=False)
+    try:
+        apply_program(text, "That is fine with me.")
+    except (TypeError, ValueError) as error:
+        raise CatalogError(f"{where}: program {text}: {error}") from None
+    return text
+
+
 def _speaker(raw: object, where: str) -> dict[str, list[str]]:
     """Return the facts of a speaker; an answer alone stands for a list of one."""
     is_usable = isinstance(raw, dict) and all(isinstance(fact, str) for fact in raw)
@@ -318,18 +418,9 @@ def _is_answer(value: object) -> bool:
 
 def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
     """Fill '{name}' placeholders in every text of a nested value."""
-    if isinstance(value, str):
-
-        def fact(match: re.Match[str]) -> str:
-            if match[1] not in facts:
-                raise CatalogError(
-                    f"{where}: placeholder {match[0]!r} is no fact (known: {', '.join(facts)})"
-                )
-            return str(facts[match[1]])
-
-        return re.sub(r"\{([a-z_][a-z0-9_]*)\}", fact, value)
-    if isinstance(value, Mapping):
-        return {k: _fill(v, facts, where) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_fill(v, facts, where) for v in value]
-    return value
+    try:
+        return fill(value, facts)
+    except KeyError as error:
+        raise CatalogError(
+            f"{where}: placeholder '{{{error.args[0]}}}' is no fact (known: {', '.join(facts)})"
+        ) from None

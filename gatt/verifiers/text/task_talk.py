@@ -18,7 +18,7 @@ from gatt.verifiers.text.words import words
 
 _RE = Patterns("task_talk")
 
-VERSION = 2
+VERSION = 3
 """Raised with every change that can change a verdict."""
 
 MIN_QUOTED_WORDS = 3
