@@ -108,7 +108,9 @@ def check_forms(entry: Entry) -> list[str]:
         form = entry.draw(rng)
         # An only form gets more of them.
         plain = rng.sample(_plain_replies(), NUM_PLAIN if entry.variants else 5 * NUM_PLAIN)
-        made = [text for reply in plain if form.program and (text := apply_program(form.program, reply))]
+        made = [
+            text for reply in plain if form.program and (text := apply_program(form.program, reply))
+        ]
         num_made += len(made)
         problems = _failing(form.verifiers, made, "what the program makes,")
         problems += _judged(form.verifiers, form.good, form.bad)
@@ -125,7 +127,9 @@ def check_forms(entry: Entry) -> list[str]:
 def _plain_replies() -> tuple[str, ...]:
     """Return replies of the bank that are sentences: of some words, without digits and single letters."""
     bank = load_bank()
-    replies = [row.reply for row in (*bank.questions, *bank.told, *bank.small_talk)]
+    replies = [row.reply for row in bank.questions]
+    replies += [row.reply for row in bank.told]
+    replies += [row.reply for row in bank.small_talk]
     return tuple(r for r in replies if _PLAIN.fullmatch(r) and len(words(r)) > MIN_PLAIN_WORDS)
 
 

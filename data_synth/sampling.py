@@ -23,7 +23,14 @@ from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TargetKind, TurnTarget
 from gatt.data.switches import texts_in_force
 from gatt.data.views import JOINT, prompt_of_turn, view_by_turn
-from gatt.generation.base import Engine, FinishReason, Generation, GenerationRequest, can_prefill, forget
+from gatt.generation.base import (
+    Engine,
+    FinishReason,
+    Generation,
+    GenerationRequest,
+    can_prefill,
+    forget,
+)
 from gatt.verifiers import check_all, overall
 
 

@@ -37,18 +37,37 @@ QUESTIONS: Final = (
     "Shall I say more about it?",
     "Was that what you wanted to know?",
 )
-TITLES: Final = ("My Answer", "In Short", "A Few Words", "Here It Is", "What I Think", "To Your Message")
-_SMALL: Final = frozenset(
-    "a an and at but for he her his if in it it's its most my no of on our people she so some that that's the "
-    "their there there's these they this those to we what when with yes you your".split()
+TITLES: Final = (
+    "My Answer",
+    "In Short",
+    "A Few Words",
+    "Here It Is",
+    "What I Think",
+    "To Your Message",
 )
+_SMALL: Final = frozenset({
+    "a", "an", "and", "at", "but", "for", "he", "her", "his", "if", "in", "it", "it's", "its", "most", "my",
+    "no", "of", "on", "our", "people", "she", "so", "some", "that", "that's", "the", "their", "there",
+    "there's", "these", "they", "this", "those", "to", "we", "what", "when", "with", "yes", "you", "your",
+})  # fmt: skip
 """Words that lose their capital where something stands in front of them."""
 _NUMBER: Final = re.compile(r"(?<![\w.,:/$€£-])\d{1,4}(?![\w:/%°]|[.,]\d)")
 _ONES: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS: Final = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS: Final = [
+    "_",
+    "_",
+    "twenty",
+    "thirty",
+    "forty",
+    "fifty",
+    "sixty",
+    "seventy",
+    "eighty",
+    "ninety",
+]
 Program = Callable[..., str | None]
 
 
@@ -203,7 +222,7 @@ def digits(reply: str, /) -> str | None:
     """Write numbers up to twenty in digits; None where there is none."""
     values = {word: str(value) for value, word in enumerate(_ONES[2:], start=2)}
     found = re.sub(
-        rf"\b(?:{'|'.join(values)})\b(?!-)", lambda m: values[m[0].lower()], reply, flags=re.I
+        rf"(?<!-)\b(?:{'|'.join(values)})\b(?!-)", lambda m: values[m[0].lower()], reply, flags=re.I
     )
     return found if any(map(str.isdigit, found)) else None
 

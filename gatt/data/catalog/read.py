@@ -258,7 +258,9 @@ def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:
     if not found.entries:
         raise CatalogError("no 'entries': expected a list with at least one")
     entries = [
-        entry for e in found.entries for entry in _parse_entries(found.family, {**found.defaults, **e})
+        entry
+        for e in found.entries
+        for entry in _parse_entries(found.family, {**found.defaults, **e})
     ]
     return found.family, found.about, entries
 
@@ -282,12 +284,12 @@ def _parse_entries(family: str, raw: dict[str, Any]) -> Iterator[Entry]:
 
 def _parametric(family: str, raw: dict[str, Any], parameters: object, where: str) -> Entry:
     """Return the form of the first values of an entry with parameters; each value is tried once."""
-    usable = isinstance(parameters, dict) and parameters
-    if not usable or not all(isinstance(v, list) and v for v in parameters.values()):
+    usable = parameters if isinstance(parameters, dict) else {}
+    if not usable or not all(isinstance(some, list) and some for some in usable.values()):
         raise CatalogError(
             f"{where}: parameters {parameters!r}: expected a mapping of names to lists of values"
         )
-    values = {str(name): tuple(some) for name, some in parameters.items()}
+    values = {str(name): tuple(some) for name, some in usable.items()}
     others = {key: _of_any_form(raw.get(key)) for key in ("good", "bad")}
     variants = Variants(values, partial(_form, family, {**raw, **others}))
     for place, some in enumerate(values.values()):
@@ -310,7 +312,12 @@ def _form(family: str, raw: Mapping[str, Any], facts: Mapping[str, Any]) -> Entr
     where = f"entry {name!r}"
     given = {**_facts(raw, where), **facts}
     given["value"] = _fill(raw.get("value"), given, where)
-    filled: dict[str, Any] = _fill(raw, given, where)
+    # A rule or program takes a number as one; elsewhere it is text.
+    texts = {key: str(fact) for key, fact in given.items()}
+    filled: dict[str, Any] = {
+        key: _fill(one, given if key in ("verifiers", "probes", "program") else texts, where)
+        for key, one in raw.items()
+    }
     filled.pop("facts", None)
     return _entry(family, {**filled, "id": name}, where)
 

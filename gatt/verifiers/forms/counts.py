@@ -1,5 +1,7 @@
-"""Kinds that count: `bullets`, `characters`, `emoji`, `lines`, `number`, `occurrences`, `paragraphs`, `sentences`,
-`words`."""
+"""Kinds that count.
+
+`bullets`, `characters`, `emoji`, `lines`, `number`, `occurrences`, `paragraphs`, `sentences`, `words`.
+"""
 
 from __future__ import annotations
 

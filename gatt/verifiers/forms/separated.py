@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-from annotated_types import Ge
 
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.rule import Rule, quote
@@ -29,16 +26,16 @@ class Separated(Rule):
     reads_markup = True
 
     by: str
-    min: Annotated[int, Ge(2)] = 2
-    max: Annotated[int, Ge(2)] | None = None
+    min: int = 2
+    max: int | None = None
     own_line: bool = False
     single_words: bool = False
 
     def __post_init__(self) -> None:
         if not self.by:
             raise ValueError("'by' is empty: expected a separator")
-        if self.max is not None and self.max < self.min:
-            raise ValueError(f"'min' {self.min} and 'max' {self.max}: expected min <= max")
+        if self.min < 2 or (self.max is not None and self.max < self.min):
+            raise ValueError(f"'min' {self.min} and 'max' {self.max}: expected 2 <= min <= max")
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
