@@ -23,9 +23,9 @@ from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
 from gatt.verifiers.text.copying import copy_of
 from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.echo import echoed
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.repetition import repeated_share
-from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import spaceless_characters, words
 
 
@@ -174,6 +174,7 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "cut": lambda draw, _: draw.finish == "length",
     "context_limit": lambda draw, _: draw.finish == "context_limit",
     "content_filter": lambda draw, _: draw.finish == "content_filter",
+    "ended": lambda draw, _: draw.finish == "other",
     "blank": lambda draw, _: not draw.text,
     "degenerate": lambda draw, quality: quality.degenerate and bool(degenerate(draw.text)),
     "repetitive": lambda draw, quality: (
@@ -198,6 +199,8 @@ REASONS: Final = {
     "context_limit": "the teacher's context is full (a smaller `teacher.context_turns` or `source.max_turns` "
     "helps)",
     "content_filter": "the server's content filter withheld the reply",
+    "ended": "the server ended the reply with that word instead of `stop` (`server.stop_reasons` lets it count "
+    "as a whole reply)",
     "blank": "the reply is empty",
     "degenerate": "loops, repeats or holds no words",
     "repetitive": "says the same phrases again",
@@ -211,7 +214,8 @@ REASONS: Final = {
     "leaks": "still follows the instruction that was replaced or taken back",
     "repeats_target": "nearly the same as another target of its sample",
 }
-"""Meaning of each reason, for the data set card; the last four depend on more than one draw."""
+"""Meaning of each reason, for the data set card; the last four depend on more than one draw. Behind `ended`
+stands the server's word: `ended:eos`."""
 
 
 def refuse(draw: Draw, quality: QualityConfig) -> str | None:
@@ -290,11 +294,8 @@ def is_near(a: frozenset[str], b: frozenset[str], limit: float) -> bool:
     return common >= limit * (len(a) + len(b) - common)
 
 
-MIN_INNER_WORDS = 4
-"""A sentence of the instruction with at least so many words also counts inside a longer sentence."""
 MIN_LETTERS = 3
 """Of a word that says what an instruction is about."""
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 
 
 def _read_talk() -> tuple[dict[str, list[str]], str, frozenset[str]]:
@@ -332,28 +333,23 @@ def mentions_instruction(
 ) -> bool:
     """Whether the reply reveals that there is an instruction.
 
-    It does so in words ("as you asked"; "I was told to" counts only if the subject of the
-    instruction follows), or by repeating a sentence of the instruction, its hint or the
-    brief ("Answer only in French."). Two things are no repetition: what the instruction
+    It does so in words ("as you asked"; "I was told to" counts only if the subject of the instruction
+    follows), or by giving back a sentence of the instruction, its hint or the brief ("Answer only in
+    French."), see `gatt.verifiers.text.echo`. Two things are no repetition: what the instruction
     wants said (utterances, quotations), and a question ("You love tennis?"). A plain
     dialogue may speak of instructions; only the brief must not be repeated there.
     """
-    texts, wanted = [brief or ""], []
+    told, wanted = [brief or ""], []
+    hint = instruction.hint if instruction else None
     if instruction:
         folded = fold_text(text)
         if _ABOUT_INSTRUCTION.search(folded) or _is_about(folded, _subject_words(instruction)):
             return True
         if not folded.isascii() and _IN_OTHER_SCRIPTS.search(folded):
             return True
-        texts += [instruction.text, instruction.hint or ""]
+        told.append(instruction.text)
         wanted += [*instruction.utterances, *instruction.prefills]
-    said = _sentences_told(tuple(texts), tuple(wanted))
-    if not said:
-        return False
-    spelt = f" {_folded_words(text)} "
-    if any(f" {s} " in spelt for s in said if len(s.split()) >= MIN_INNER_WORDS):
-        return True
-    return any(_folded_words(s) in said for s in sentences(text) if not s.endswith("?"))
+    return echoed(text, hint, told, wanted) is not None
 
 
 def _is_about(folded: str, subject: Set[str]) -> bool:
@@ -369,14 +365,12 @@ def _is_about(folded: str, subject: Set[str]) -> bool:
 def _subject_words(instruction: Instruction) -> frozenset[str]:
     """Return the folded words that say what the instruction is about ("tennis"); empty if there are none.
 
-    They come from its text, its hint, and the hobby or topics of its verifiers. Words that
+    They come from its text, its hint, the topics of its verifiers, and the speaker's hobby. Words that
     any instruction may have ("answer", "always", "city") are left out.
     """
-    # The terms of a public figure ("army", "France") are its own topics, not its instruction.
-    sought = [v.params for v in instruction.verifiers if v.kind in ("likes", "question_about")]
-    terms = [
-        t for params in sought for name in ("any_of", "topics") for t in params.get(name) or ()
-    ]
+    sought = [v.params for v in instruction.verifiers if v.kind == "question_about"]
+    terms = [t for params in sought for t in params.get("topics") or ()]
+    terms += instruction.facts.get("hobby", ())
     return _words_of((instruction.text, instruction.hint or "", *map(str, terms)))
 
 
@@ -384,17 +378,3 @@ def _subject_words(instruction: Instruction) -> frozenset[str]:
 def _words_of(texts: tuple[str, ...]) -> frozenset[str]:
     spelt = {word for text in texts for word in words(fold_text(text))}
     return frozenset(w for w in spelt if len(w) >= MIN_LETTERS and w not in _COMMON_WORDS)
-
-
-@lru_cache(maxsize=512)
-def _sentences_told(texts: tuple[str, ...], wanted: tuple[str, ...]) -> frozenset[str]:
-    """Return the sentences that the teacher reads and should not say, as plain words."""
-    meant = [f" {_folded_words(w)} " for w in wanted]
-    told = {_folded_words(s) for text in texts for s in sentences(_QUOTED.sub(" ", text))}
-    return frozenset(
-        s for s in told if len(s.split()) > 1 and not any(f" {s} " in w for w in meant)
-    )
-
-
-def _folded_words(text: str) -> str:
-    return " ".join(words(fold_text(text)))

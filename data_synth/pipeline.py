@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from data_synth.config import SynthConfig
+from data_synth.filters import REASONS
 from data_synth.plan import Plan, PlannedSample, plan_samples
 from data_synth.run_folder import (
     CARD_FILE,
@@ -102,10 +103,14 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
         num_new = _append_missing(store, plan, config, engine, teacher)
     found = write_card(config, path, report)
+    if ended := found.with_words("ended"):
+        words = ", ".join(f"{name} {found.refused[name]}" for name in ended)
+        log.warning("%s: %s: %s", path, words, REASONS["ended"])
     if not found.num_targets:
         raise DataError(
-            f"{path}: none of {found.num_turns} turns has a target, every draw was rejected: see the "
-            f"reasons in {path.with_name(CARD_FILE)}, or allow more attempts or other families"
+            f"{path}: none of {found.num_turns} turns has a target, every draw was rejected, most often as "
+            f"{found.most_frequent()}: see the reasons in {path.with_name(CARD_FILE)}, or allow more attempts "
+            "or other families"
         )
     return SynthResult(path, found.num_samples, found.num_targets, found.num_turns, num_new)
 

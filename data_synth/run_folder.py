@@ -143,7 +143,19 @@ class SampleCounts:
     def reasons(self) -> Iterator[tuple[object, ...]]:
         """Yield a line for every reason, also for those with a count of zero."""
         for reason, meaning in REASONS.items():
-            yield reason, meaning, self.refused[reason], self.no_target[reason]
+            for name in self.with_words(reason) or [reason]:
+                yield name, meaning, self.refused[name], self.no_target[name]
+
+    def with_words(self, reason: str) -> list[str]:
+        """Return the forms of a reason that occurred, each with the word of the server behind it."""
+        return sorted(name for name in self.refused if name.partition(":")[0] == reason)
+
+    def most_frequent(self) -> str:
+        """Return in words why most turns have no target, and how many; empty if all have one."""
+        for name, num in self.no_target.most_common(1):
+            meaning = REASONS.get(name.partition(":")[0], "")
+            return f"{name} ({num} of {self.num_turns} turns: {meaning})"
+        return ""
 
 
 def write_card(config: SynthConfig, samples: Path, report: SourceReport) -> SampleCounts:

@@ -16,7 +16,7 @@ from typing import Any
 from data_synth.config import TeacherConfig
 from data_synth.filters import Draw, SampleTargets, refuse
 from data_synth.plan import PlannedSample
-from gatt.data.catalog.programs import apply_program
+from gatt.data.catalog.programs import apply_programs
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
@@ -181,17 +181,24 @@ def _request(
 def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: TeacherConfig) -> None:
     """Make a draw that passes filters and verifiers the target of its turn; else note the reason."""
     turn.attempts += 1
-    _offer(turn, generation.text.strip(), generation.finish, kind, config)
+    _offer(turn, generation.text.strip(), kind, config, generation.finish, generation.server_end)
 
 
 def _offer(
-    turn: _Turn, text: str, finish: FinishReason, kind: TargetKind, config: TeacherConfig
+    turn: _Turn,
+    text: str,
+    kind: TargetKind,
+    config: TeacherConfig,
+    finish: FinishReason = "stop",
+    server_end: str = "",
 ) -> None:
     told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
     expect = turn.sample.dialogue.expectations[turn.turn - 1]
     draw = Draw(text, finish, turn.instruction, config.brief, told, expect)
     if reason := refuse(draw, config.quality):
-        turn.refused.append(reason)
+        # The reasons of a turn are stored as words of one text.
+        words = "_".join(server_end.split())
+        turn.refused.append(f"{reason}:{words}" if words else reason)
     else:
         _verify(turn, text, kind)
 
@@ -228,9 +235,13 @@ def _compose(turn: _Turn, config: TeacherConfig, seed: int) -> None:
         return
     own = _own_reply(turn) if instruction.programs else None
     for plain in (turn.usable, own):
-        text = _in_form(instruction, _with_utterances(turn, plain, seed)) if plain else None
+        text = (
+            apply_programs(instruction.programs, _with_utterances(turn, plain, seed))
+            if plain
+            else None
+        )
         if turn.reply is None and text and text != plain:
-            _offer(turn, text, "stop", "composed", config)
+            _offer(turn, text, "composed", config)
 
 
 def _own_reply(turn: _Turn) -> str | None:
@@ -238,14 +249,6 @@ def _own_reply(turn: _Turn) -> str | None:
     place = len(prompt_of_turn(turn.sample.dialogue, turn.turn))
     messages = turn.sample.dialogue.messages
     return messages[place].content.strip() if place < len(messages) else None
-
-
-def _in_form(instruction: Instruction, text: str) -> str | None:
-    """Return a reply after the programs of an instruction, None where one of them cannot."""
-    made: str | None = text
-    for program in instruction.programs:
-        made = apply_program(program, made) if made else None
-    return made
 
 
 def _with_utterances(turn: _Turn, plain: str, seed: int) -> str:

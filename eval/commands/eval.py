@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 
 from eval.config import EvalConfig
 from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.load import config_dict
+from gatt.data.instruction import Instruction
 from gatt.generation.cluster.config import add_workers_argument, with_workers
+from gatt.generation.servers.config import ServerConfig
 
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
@@ -51,12 +56,18 @@ def check(config: EvalConfig) -> None:
 def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and some dialogues; return one line on what is there."""
     from rich.console import Console
+    from rich.text import Text
 
     from eval.report.tables.written import side_by_side, terminal_table
+    from eval.results.undecided import notes_of_undecided
     from eval.run import evaluate
 
     result = evaluate(config)
     console = Console()
+    for line in result.results["checks"]:
+        console.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
+    for line in notes_of_undecided(result.samples, config.sampling.max_new_tokens):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print(terminal_table(result.results))
     trained = [arm for arm in config.arms if arm in config.adapters]
     other = next((arm for arm in trained if arm != config.compared_with), None)
@@ -64,18 +75,42 @@ def execute(config: EvalConfig) -> str:
         for table in side_by_side(result.results, result.samples):
             console.print(table)
         told = next((s.instruction for s in result.samples if s.instruction), None)
-        if told is not None and len(told.entries) == 1 and config.engine.server is None:
-            console.print(_chat_line(config, other, told.entries[0]), soft_wrap=True)
+        if told is not None and len(told.entries) == 1:
+            console.print(
+                chat_line(config, other, told), soft_wrap=True, markup=False, highlight=False
+            )
     how = "replies judged again" if config.replies_from else "new replies"
     state = f"{result.num_new} {how}" if result.num_new else "all replies stood there already"
-    return f"{result.report} ({state})"
+    return f"{result.report} ({state}{_from_cache(result.results['run']['tokens'])})"
 
 
-def _chat_line(config: EvalConfig, arm: str, entry: str) -> str:
-    """Return the command that talks to an arm under an entry of the catalogue."""
-    words = ["gatt", "chat", "--adapter", str(config.adapters[arm]), "--entry", entry]
-    for path in config.instructions.catalog:
-        words += ["--catalog", str(path)]
+def _from_cache(tokens: Mapping[str, int]) -> str:
+    """Return the share of prompt tokens that the server had encoded before; empty if it says nothing of it."""
+    if not tokens.get("num_cached_tokens"):
+        return ""
+    share = tokens["num_cached_tokens"] / tokens["num_prompt_tokens"]
+    return f", {share:.0%} of the prompt tokens from the server's prefix cache"
+
+
+def chat_line(config: EvalConfig, arm: str, instruction: Instruction) -> str:
+    """Return the command that talks to an arm under an instruction.
+
+    An entry of the catalogue is named, since its rules then judge the replies. The instruction of a case
+    of the user's own stands in no catalogue: its text is given.
+    """
+    engine, adapter = config.engine, str(config.adapters[arm])
+    words = ["gatt", "chat", "--model", engine.model, "--adapter", adapter]
+    if engine.server is not None:
+        default = ServerConfig(urls=engine.server.urls)
+        words += [f"--server={url}" for url in engine.server.urls]
+        for name, value in config_dict(engine.server).items():
+            if name != "urls" and value != config_dict(default)[name]:
+                words.append(f"--server-setting={name}={json.dumps(value)}")
+    catalog = [f"--catalog={path}" for path in config.instructions.catalog]
+    (entry,) = instruction.entries
+    listed = {(e.id, e.family) for e in config.instructions.load().entries}
+    is_listed = (entry, instruction.family) in listed
+    words += [f"--entry={entry}", *catalog] if is_listed else [f"--instruction={instruction.text}"]
     return f"Talk to it: {shlex.join(words)}"
 
 

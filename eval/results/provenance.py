@@ -64,6 +64,11 @@ def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
     atomic_write_json(config.output_dir / FILE, calls)
 
 
+def forget_calls(folder: Path) -> None:
+    """Delete the record of calls of a folder without replies."""
+    (folder / FILE).unlink(missing_ok=True)
+
+
 def read_calls(folder: Path) -> list[dict[str, Any]]:
     """Return the calls that made the replies of a folder, in order; none where no file says so.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gatt.data.expectation import Expectation
+from gatt.data.own_facts import says_its_own
 from gatt.verifiers.answers.rule import Answer, also_counts
 from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Span
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, check_all, overall
 from gatt.verifiers.text.copying import VERSION as COPYING_VERSION
@@ -59,7 +61,7 @@ def answers(
     status = overall(verdicts)
     shown = next(verdict for verdict in verdicts if verdict.status == status)
     if status == "pass":
-        wrong = _counts_otherwise(expectation, reply, user)
+        wrong = _counts_otherwise(expectation, reply, user) or _of_another(expectation, reply)
         copied = None if _brings_an_answer(expectation, reply, user) else copy_of(reply, user)
         if flaw := wrong or copied:
             return _verdict("fail", flaw)
@@ -104,6 +106,27 @@ def _counts_otherwise(expectation: Expectation, reply: str, user: str) -> str | 
     if not asked or not expectation.any_of:
         return None
     return also_counts(build(_spec(expectation)), reply, asked["things"].lower())
+
+
+def _of_another(expectation: Expectation, reply: str) -> str | None:
+    """Return that a reply says a fact of the speaker of somebody else: "You enjoy tennis."."""
+    if expectation.kind != "speaker" or not expectation.any_of:
+        return None
+    rule = build(_spec(expectation))
+    assert isinstance(rule, Answer)
+    own = any(
+        says_its_own(reply, span, expectation.fact) for span in _whole(rule.meant(reply), reply)
+    )
+    return None if own else "says it of somebody else"
+
+
+def _whole(spans: Iterable[Span], reply: str) -> Iterator[Span]:
+    """Yield spans without those that go on with the one before: "guide" in "mountain guide"."""
+    last = None
+    for span in sorted(spans):
+        if last is None or reply[last[1] : span[0]].strip():
+            yield span
+        last = span if last is None or span[1] > last[1] else last
 
 
 def _verdict(status: str, evidence: str) -> Verdict:

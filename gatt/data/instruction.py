@@ -23,8 +23,8 @@ Split = Literal["train", "heldout_value", "heldout_family"]
 SPLITS: tuple[str, ...] = get_args(Split)
 Wording = Literal["verbose", "terse"]
 
-ROLE_VERIFIER = "in_character"
-"""Kind of the verifier that marks an entry as a role: a figure or a persona."""
+ROLE_VERIFIER = "role"
+"""Kind of the verifier that, with names, marks an entry as a role: a figure or a persona."""
 MOST_DRAWS = 100
 """Draws of a combination before it is called impossible: some entries exclude nearly all others."""
 
@@ -248,7 +248,11 @@ def combine(first: Instruction, second: Instruction) -> Instruction:
 
 def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instruction:
     """Return what entries and instructions join alike."""
-    roles = [p for p in parts if any(v.kind == ROLE_VERIFIER for v in p.verifiers)]
+    roles = [
+        p
+        for p in parts
+        if any(v.kind == ROLE_VERIFIER and v.params.get("names") for v in p.verifiers)
+    ]
     return Instruction(
         id="+".join(p.id for p in parts),
         text="",

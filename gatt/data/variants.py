@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
-PLACEHOLDER: Final = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+PLACEHOLDER: Final = re.compile(r"\{([a-z_][a-z0-9_]*(?:\.[a-z_]+)?)\}")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Variants:
 def fill(value: Any, facts: Mapping[str, Any]) -> Any:
     """Fill '{name}' placeholders in every text of a nested value.
 
-    A text that is nothing but a placeholder becomes the fact itself, a number, say.
+    A text that is nothing but a placeholder becomes the fact itself: a number, say, or a list. Inside of a
+    text the first of a list stands for it.
 
     Raises:
         KeyError: a placeholder that is no fact.
@@ -70,9 +71,13 @@ def fill(value: Any, facts: Mapping[str, Any]) -> Any:
         whole = PLACEHOLDER.fullmatch(value)
         if whole and not isinstance(facts[whole[1]], str):
             return facts[whole[1]]
-        return PLACEHOLDER.sub(lambda match: str(facts[match[1]]), value)
+        return PLACEHOLDER.sub(lambda match: _text(facts[match[1]]), value)
     if isinstance(value, Mapping):
         return {key: fill(one, facts) for key, one in value.items()}
     if isinstance(value, list):
         return [fill(one, facts) for one in value]
     return value
+
+
+def _text(fact: Any) -> str:
+    return str(fact[0] if isinstance(fact, list) else fact)

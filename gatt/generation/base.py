@@ -11,8 +11,7 @@ from typing import Final, Literal, Protocol
 from gatt.data.dialogue import Message
 from gatt.errors import ConfigError
 
-FinishReason = Literal["stop", "length", "context_limit", "content_filter"]
-
+FinishReason = Literal["stop", "length", "context_limit", "content_filter", "other"]
 
 _MOST_NEW_TOKENS: Final = 1_000_000
 """All random numbers of a reply are drawn before its first token."""
@@ -84,13 +83,15 @@ class Generation:
     """One reply. It is whole, and can be a target, only if `finish` is `stop`.
 
     `length`: cut by `max_new_tokens`. `context_limit`: cut by the end of the context; the text may be
-    empty. `content_filter`: withheld by a server. The text has no reasoning, and `num_tokens` counts the
-    reasoning too.
+    empty. `content_filter`: withheld by a server. `other`: the server ended it with a word of its own. The
+    text has no reasoning, and `num_tokens` counts the reasoning too.
     """
 
     text: str
     finish: FinishReason
     num_tokens: int
+    server_end: str = ""
+    """The server's word, such as `guardrail_intervened`, where `finish` is `other`; else empty."""
 
 
 class Engine(Protocol):

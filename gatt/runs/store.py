@@ -166,13 +166,15 @@ class RecordStore:
         return found
 
     def _claim(self) -> None:
-        """Write the meta file, or check that it is the one of this run."""
+        """Write the meta file, or check that it is the one of this run.
+
+        A store without a row, as a first start that failed leaves it, belongs to nobody.
+        """
         path = meta_path(self.path)
-        if not path.exists():
-            if self.path.exists() and self.path.stat().st_size:
-                raise StoreError(
-                    f"{self.path}: rows without {path.name}, expected both: {_WAY_OUT}"
-                )
+        is_empty = not self.path.exists() or not self.path.stat().st_size
+        if not is_empty and not path.exists():
+            raise StoreError(f"{self.path}: rows without {path.name}, expected both: {_WAY_OUT}")
+        if is_empty or not any(line.is_terminated for line in scan_lines(self.path)):
             atomic_write_json(path, self.meta)
             return
         found = read_meta(self.path)

@@ -188,15 +188,20 @@ def answer_scripts(
             if reply := _usable(generation):
                 histories[script.id].append(Message("assistant", reply))
             else:
-                dropped[script.id] = _REASONS.get(
-                    generation.finish, "no whole sentence before the limit"
-                )
+                dropped[script.id] = _reason(generation)
     return [dropped.get(s.id) or Dialogue(s.id, tuple(histories[s.id])) for s in scripts]
+
+
+def _reason(generation: Generation) -> str:
+    """Return why a reply is not usable."""
+    if generation.server_end:
+        return f"ended by the server: {generation.server_end}"
+    return _REASONS.get(generation.finish, "no whole sentence before the limit")
 
 
 def _usable(generation: Generation) -> str:
     """Return the reply, cut back to whole sentences where it was cut off; may be empty."""
-    text = generation.text.strip()
+    text = generation.text.strip() if generation.finish != "other" else ""
     return text if generation.finish == "stop" else last_sentence_cut(text)
 
 

@@ -106,13 +106,15 @@ class TrainConfig:
     nothing but to answer as before: on those targets, and its own replies where they are the history,
     whatever `supervise` says, the Kullback-Leibler divergence from the model without any adapter. That
     keeps ordinary answers intact, for one more forward pass of rows that hold such a dialogue and
-    about twice the memory of their logits. Not for weights that are spread (FSDP, ZeRO stage 3)."""
+    about twice the memory of their logits."""
     plain_kl_coef: float = 1.0
     """Weight of a token learned by `kl` against one of a target, above 0."""
-    history: Literal["reference", "sampled", "mixed"] = "reference"
+    history: Literal["reference", "sampled", "mixed", "none"] = "reference"
     """Replies in the history: the dialogue's own (the paper), the sampled targets where there are
     any, or either, drawn for each sample from `seed` and its id. Measured: `reference` kept instructions
-    18 points more often than `sampled`, 8 more than `mixed` (`results/README.md`)."""
+    18 points more often than `sampled`, 8 more than `mixed` (`results/README.md`). `none` is a control:
+    the same targets, each alone behind the instruction in force and its user message (single-turn
+    fine-tuning)."""
     layout: Literal["comb", "expanded", "auto"] = "auto"
     """All turns of a dialogue in one sequence, one row a turn, or the first where template and
     model allow it."""
@@ -174,7 +176,7 @@ class TrainConfig:
     transformers by its name, several of them, `all` that are installed, or `none`."""
     track: TrackConfig | None = None
     """Measure adherence turn by turn while it trains and keep the best adapter; null does not. The
-    adapter comes out the same either way."""
+    adapter comes out the same either way. Not for weights that are spread (FSDP, ZeRO stage 3)."""
     disable_tqdm: bool = False
     """No progress bar."""
     resume: bool = True

@@ -117,7 +117,7 @@ class TrainStore:
         return self.folder / BEST_ADAPTER
 
     def read(self) -> dict[str, Any] | None:
-        """Return what is recorded of this run; None for a fresh folder.
+        """Return what is recorded of this run; None for a fresh folder, or one in which nothing was saved yet.
 
         Raises:
             StoreError: the folder is of another configuration, or of something else.
@@ -138,12 +138,20 @@ class TrainStore:
                 f"{path}: not the record of a training run: choose another output_dir or delete it"
             ) from None
         if mark != fingerprint(self.identity):
+            if not self._has_weights():
+                return None
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
                 f"{differences(found.get('identity', {}), self.identity)}: choose another "
                 "output_dir or delete it"
             )
         return found
+
+    def _has_weights(self) -> bool:
+        """Whether a run saved anything: a first start that failed leaves only its record."""
+        saved = (folder / FILES[0] for folder in (self.adapter, self.best_adapter))
+        checkpoints = self.folder.glob("checkpoint-[0-9]*")
+        return any(path.exists() for path in saved) or any(map(is_complete, checkpoints))
 
     def lock(self) -> BaseFileLock:
         """Keep other runs out of the folder until the lock that is returned is released.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from eval.records.samples import Kind, Sample
@@ -36,8 +37,19 @@ class JudgeConfig:
     """`turn`, `probe` or both; completion is asked about turns only."""
     batch_size: int = 32
     """Replies judged together: after an interruption, one such batch is repeated."""
+    temperature: float = 0.0
+    """0 is greedy; for servers that refuse 0."""
     seed: int = 0
-    """Changes the codes of the fences; answers are greedy."""
+    """Changes the codes of the fences, and the draws where `temperature` is not 0."""
+    shows_conversation: bool = False
+    """Whether the judge also reads the conversation before the reply, as the arm read it: for instructions
+    that depend on it ("ask for the name first"). It costs tokens, and a weak judge loses its way."""
+    may_be_untriggered: bool = False
+    """Whether the judge may answer that the condition of an instruction did not occur ("if asked for a
+    discount, …"). Such a reply is undecided, and counted apart."""
+    prompt: Path | None = None
+    """A YAML file with rules and questions of your own, by the keys of `eval/scoring/judge/rubric.yaml`; what
+    it lacks stays. Null: those of the package."""
     is_prefilled: bool = False
     """Whether the judge's answer is prefilled with the beginning of the JSON object. Some models write no
     object without it; a model that reasons first cannot reason with it."""
@@ -54,6 +66,7 @@ class JudgeConfig:
         for name in ("max_new_tokens", "batch_size"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}: expected at least 1")
+        self.params()
         server = self.engine.server
         if self.is_prefilled and server is not None and not server.can_prefill:
             raise ConfigError(
@@ -62,9 +75,13 @@ class JudgeConfig:
             )
 
     def is_asked(self, sample: Sample) -> bool:
-        """Whether the judge is asked about a sample: it has text, and its arm, turn and kind are chosen."""
+        """Whether the judge is asked about a sample.
+
+        It has text that no server ended with a word of its own, and its arm, turn and kind are chosen.
+        """
         return (
             bool(sample.reply.strip())
+            and sample.finish != "other"
             and (not self.arms or sample.arm in self.arms)
             and self.asks(sample.kind, sample.turn)
         )
@@ -74,14 +91,24 @@ class JudgeConfig:
         return kind in self.kinds and (not self.turns or turn in self.turns)
 
     def params(self) -> SamplingParams:
-        """Return the sampling parameters: greedy."""
+        """Return the sampling parameters."""
         return SamplingParams(
-            max_new_tokens=self.max_new_tokens, temperature=0.0, top_p=1.0, seed=self.seed
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=1.0,
+            seed=self.seed,
         )
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that a verdict depends on: not the choice of replies, nor the batches."""
+        # Earlier versions had none of these: their verdicts stay.
+        chosen = {
+            name: getattr(self, name)
+            for name in ("temperature", "shows_conversation", "may_be_untriggered")
+            if getattr(self, name)
+        }
         return {
+            **chosen,
             "engine": self.engine.decisive(),
             "max_new_tokens": self.max_new_tokens,
             "seed": self.seed,

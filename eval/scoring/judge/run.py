@@ -18,9 +18,12 @@ from eval.scoring.judge.question import (
     PREFILL,
     REASON_FORM,
     RUBRIC_VERSION,
+    UNTRIGGERED,
+    Conversation,
     JudgeKey,
     Question,
     questions,
+    read_rubric,
 )
 from gatt.data.dialogue import Message
 from gatt.errors import DataError, StoreError
@@ -40,6 +43,7 @@ REASON_CHARACTERS: Final = 200
 """Longest reason that is stored as evidence."""
 # Small models fill the form with these, whatever the reply: `{"reason": "pass", "verdict": "fail"}`.
 _NO_REASONS: Final = ("", REASON_FORM, "pass", "fail")
+_AROUND_WORDS: Final = " \t\r\n.,;:!?*_`'\"“”‘’„。！…"
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _UNFINISHED: Final[Mapping[FinishReason, str]] = {
     "length": "cut by max_new_tokens",
@@ -51,23 +55,29 @@ _Pairs = list[tuple[str, Any]]
 """Keys and values of a JSON object; a dict would hide a key that stands there twice."""
 
 
-def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
+def parse_verdict(
+    generation: Generation, judged: Sequence[str], *, may_be_untriggered: bool = False
+) -> Verdict:
     """Return the judge's verdict, `undecided` with the reason if there is none.
 
-    The last JSON object of a finished answer counts. It has exactly the keys `reason` (some
-    text) and `verdict` ("pass" or "fail"), each once. Text and code fences around it are
-    allowed. Objects that stand in a judged text are quotations and are ignored, also if the
-    judge corrected their punctuation.
+    The last JSON object of a finished answer counts. It has the keys `reason` (some text) and
+    `verdict` ("pass" or "fail"), each once. Case, signs around the verdict, invisible characters,
+    other keys, and text and code fences around the object do not count. Objects that stand in a
+    judged text are quotations and are ignored, also if the judge corrected their punctuation.
 
     Args:
         generation: what the engine returned.
         judged: the texts that the judge was shown.
+        may_be_untriggered: whether "not triggered" is a verdict: undecided, and its evidence begins with it.
     """
     text = generation.text
-    if why := _UNFINISHED.get(generation.finish):
+    why = _UNFINISHED.get(generation.finish, "")
+    if word := generation.server_end:
+        why = f"the server ended the answer with {word!r}"
+    if why:
         return _verdict("undecided", f"no verdict: {why}")
     try:
-        found = list(_objects(text))
+        found = list(_objects(_visible(text)))
     except RecursionError:
         found = []
     shown = [_skeleton(part) for part in judged]
@@ -75,9 +85,14 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     if not own:
         why = "only a quotation of the judged text" if found else "no JSON object that can be read"
         return _verdict("undecided", f"no verdict: {why}: {quote(text)}")
-    reason, verdict = (dict(own[-1]).get(key) for key in KEYS)
-    is_formed = sorted(key for key, _ in own[-1]) == KEYS and verdict in ("pass", "fail")
-    if not is_formed or not isinstance(reason, str) or reason.strip().casefold() in _NO_REASONS:
+    given = _asked_for(own[-1])
+    reason, said = (dict(given).get(key) for key in KEYS)
+    verdict = _word(said)
+    is_untriggered = may_be_untriggered and verdict.replace("_", " ") == UNTRIGGERED
+    is_formed = sorted(key for key, _ in given) == KEYS and (
+        is_untriggered or verdict in ("pass", "fail")
+    )
+    if not is_formed or not isinstance(reason, str) or _word(reason) in _NO_REASONS:
         return _verdict(
             "undecided",
             f"no verdict: found {quote(json.dumps(own[-1]))}, expected a reason and the verdict 'pass' or "
@@ -86,7 +101,29 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     line = " ".join(reason.split())
     if len(line) > REASON_CHARACTERS:
         line = line[: REASON_CHARACTERS - 1] + "…"
+    if is_untriggered:
+        return _verdict("undecided", f"{UNTRIGGERED}: {line}")
     return _verdict("pass" if verdict == "pass" else "fail", line)
+
+
+def _asked_for(pairs: _Pairs) -> _Pairs:
+    """Return the pairs of an object whose keys were asked for, with these keys as they were asked for."""
+    folded = [(_word(key), value) for key, value in pairs]
+    return [(key, value) for key, value in folded if key in KEYS]
+
+
+def _word(value: object) -> str:
+    """Return a word without case, invisible characters, and signs around it; "" for what is no text."""
+    if not isinstance(value, str):
+        return ""
+    folded = unicodedata.normalize("NFKC", _visible(value)).casefold()
+    return folded.strip(_AROUND_WORDS)
+
+
+def _visible(text: str) -> str:
+    """Return a text without invisible characters, and with plain spaces."""
+    shown = (c for c in text if unicodedata.category(c) != "Cf")
+    return "".join(" " if unicodedata.category(c) == "Zs" else c for c in shown)
 
 
 def _verdict(status: Status, evidence: str) -> Verdict:
@@ -122,8 +159,11 @@ def _is_quoted(pairs: _Pairs, source: str, shown: Sequence[str]) -> bool:
 
     The object is looked for as it was written, and as its keys and texts read in either order.
     """
-    parts = [f"{key} {value}" for key, value in pairs if isinstance(value, str)]
-    forms = (source, " ".join(parts), " ".join(reversed(parts)))
+    forms = [source]
+    # A key that the judge added to what it quotes does not make it the judge's own.
+    for shown_pairs in (pairs, _asked_for(pairs)):
+        parts = [f"{key} {value}" for key, value in shown_pairs if isinstance(value, str)]
+        forms += [" ".join(parts), " ".join(reversed(parts))]
     wanted = [form for form in map(_skeleton, forms) if form]
     return any(form in text for form in wanted for text in shown)
 
@@ -144,6 +184,7 @@ def judge_samples(
     config: JudgeConfig,
     path: Path,
     engine: Callable[[], Engine] | None = None,
+    conversation: Conversation | None = None,
 ) -> dict[JudgeKey, Verdict]:
     """Return the judge's verdict on every reply that it is asked about, by task and `Sample.key`.
 
@@ -156,6 +197,7 @@ def judge_samples(
         path: the store, such as `JUDGEMENTS_FILE` beside the roll-outs.
         engine: makes the judge when it is needed; default: the configured model. Its weights are
             not compared: that they stay the same is up to the caller.
+        conversation: finds what was said before a reply, where the judge is to be shown it.
 
     Raises:
         DataError: the same sample twice.
@@ -165,11 +207,14 @@ def judge_samples(
         StoreError: the store belongs to another judge, rubric or seed, holds a verdict on
             another text, or is in use.
     """
-    asked = questions(samples, config)
+    asked = questions(samples, config, conversation)
+    rubric = read_rubric(config.prompt)
     settings = config.decisive() | {
         "rubric": RUBRIC_VERSION,
         "model_weights": "" if engine else config.engine.weights_digest(),
     }
+    if config.prompt is not None:
+        settings["prompt"] = fingerprint(rubric)
     made: list[Engine] = []
     with RecordStore(
         path, fingerprint=fingerprint(settings), kind="judgement", describe=settings
@@ -199,10 +244,15 @@ def _ask(
     # A server does not tell its tokenizer's control tokens.
     tokenizer = getattr(engine, "tokenizer", None)
     markers = () if tokenizer is None else control_tokens(tokenizer)
+    rubric, may_be = read_rubric(config.prompt), config.may_be_untriggered
+
+    def asked(question: Question) -> str:
+        return question.prompt(config.seed, markers, rubric, may_be_untriggered=may_be)
+
     requests = [
         GenerationRequest(
             question.key,
-            (Message("user", question.prompt(config.seed, markers)),),
+            (Message("user", asked(question)),),
             f"judge/{question.task}",
             prefill=PREFILL if config.is_prefilled else "",
             is_aside=True,
@@ -212,7 +262,10 @@ def _ask(
     forget(engine)
     rows = []
     for question, said in zip(batch, engine.generate(requests, config.params()), strict=True):
-        verdict = parse_verdict(said, [text for _, text in question.texts])
+        shown = [text for _, text in question.texts]
+        verdict = parse_verdict(
+            said, shown, may_be_untriggered=may_be and question.task == "adherence"
+        )
         row = {"key": question.key, "asked": question.digest, "verdict": verdict.as_dict()}
         rows.append((verdict, row | {"said": said.text, "finish": said.finish}))
     return rows

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 from gatt.cli import path_argument
 from gatt.commands.chat.conversation import MARKS, Chat, ChatReply, from_entry, from_text, in_words
+from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
 from gatt.data.views import PLACEMENTS
 from gatt.errors import ConfigError, DataError, GattError
 from gatt.generation.base import SamplingParams
-from gatt.generation.config import EngineConfig, local_engine
+from gatt.generation.config import EngineConfig, local_engine, make_engine
+from gatt.generation.servers.config import ServerConfig
 from gatt.models.adapter import base_model_of
 from gatt.models.template_variables import read_variables
 
@@ -87,7 +92,7 @@ class Terminal:
         self._write("".join(f"{mark} | {line}\n" for mark, line in lines))
 
 
-HELP = "talk to a model in the terminal; the verdict on every reply stands in the margin"
+HELP = "talk to a model, local or on a server, in the terminal; the verdict on every reply stands in the margin"
 ADAPTER = "adapter"
 
 
@@ -97,11 +102,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="M",
-        help=f"name, folder or hub id (the one that the adapter was trained on, or {engine.model})",
+        help=f"name, folder or hub id (the one that the adapter was trained on, or {engine.model}); with "
+        "--server the name that the server knows it by",
     )
     parser.add_argument(
-        "--adapter", type=path_argument, metavar="DIR", help="folder of a trained adapter"
-    )
+        "--adapter", type=path_argument, metavar="DIR",
+        help="folder of a trained adapter; with --server the name that the server knows it by",
+    )  # fmt: skip
+    parser.add_argument(
+        "--server", action="append", default=[], metavar="URL",
+        help="talk to a model on an OpenAI-compatible server, such as http://localhost:8000/v1",
+    )  # fmt: skip
+    parser.add_argument(
+        "--server-setting", action="append", default=[], metavar="KEY=VALUE",
+        help="a setting of the server as configurations have it, such as omit=[top_p,seed] or "
+        "api_key_env=MY_KEY, any number of times",
+    )  # fmt: skip
     told = parser.add_mutually_exclusive_group()
     told.add_argument("--instruction", metavar="TEXT", help="given once, in turn 1; not judged")
     told.add_argument(
@@ -142,6 +158,21 @@ def run(args: argparse.Namespace) -> int:
         instruction = from_entry(catalog().entry(args.entry))
     elif args.instruction is not None:
         instruction = from_text(args.instruction)
+    chat = Chat(
+        **(_served(args) if args.server else _local(args)),
+        params=params,
+        catalog=catalog,
+        first=instruction,
+        adapter=ADAPTER if args.adapter else None,
+    )
+    Terminal(chat, _write).run(_lines())
+    return 0
+
+
+def _local(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what a chat with a local model depends on: engine, placement, and the check of texts."""
+    if args.server_setting:
+        raise ConfigError("--server-setting without --server: expected the server's URL")
     base = args.model or (base_model_of(args.adapter) if args.adapter else None)
     trained_with = read_variables(args.adapter) if args.adapter else {}
     engine = local_engine(
@@ -155,17 +186,27 @@ def run(args: argparse.Namespace) -> int:
     from gatt.models.control_tokens import refuse_control_tokens
     from gatt.models.template_facts import inspect_template, usable_placement
 
-    chat = Chat(
-        engine=engine,
-        params=params,
-        catalog=catalog,
-        first=instruction,
-        placement=usable_placement(args.placement, inspect_template(engine.tokenizer)),
-        adapter=ADAPTER if args.adapter else None,
-        check_text=partial(refuse_control_tokens, engine.tokenizer, where="your text"),
-    )
-    Terminal(chat, _write).run(_lines())
-    return 0
+    return {
+        "engine": engine,
+        "placement": usable_placement(args.placement, inspect_template(engine.tokenizer)),
+        "check_text": partial(refuse_control_tokens, engine.tokenizer, where="your text"),
+    }
+
+
+def _served(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the same for a model on a server, whose template and tokenizer nobody knows here."""
+    if not args.model:
+        raise ConfigError(
+            "--server without --model: expected the name that the server knows the model by"
+        )
+    overrides = [f"urls={json.dumps(args.server)}", *args.server_setting]
+    server = load_config(ServerConfig, None, overrides)
+    if variables := _variables(args.chat_template_kwargs):
+        body = {**server.extra_body, "chat_template_kwargs": variables}
+        server = replace(server, extra_body=body)
+    adapters = {ADAPTER: str(args.adapter)} if args.adapter else None
+    engine = make_engine(EngineConfig(model=args.model, server=server), adapters)
+    return {"engine": engine, "placement": args.placement}
 
 
 def _lines() -> Iterator[str]:

@@ -48,6 +48,7 @@ _CUTS: Mapping[FinishReason, str] = {
     "length": "(cut by its length limit)",
     "context_limit": "(cut by the end of the context)",
     "content_filter": "(cut by the server's filter)",
+    "other": "(ended by the server: {word})",
 }
 
 
@@ -138,6 +139,8 @@ class Chat:
                     "the length limit came before the reply, since the model reasons first: raise "
                     "--max-new-tokens, or switch it off, as with --chat-template-kwargs enable_thinking=false"
                 )
+            if answer.finish == "other":
+                raise GenerationError(f"the server ended the reply with {answer.server_end!r}")
             raise GenerationError("the model gave an empty reply: ask again or in other words")
         turn = dialogue.num_turns
         held = in_force(self.first, self._switches, turn)
@@ -146,8 +149,9 @@ class Chat:
         is_leak = still_follows(self.first, self._switches, dialogue, turn, answer.text)
         self._messages = (*asked, Message("assistant", answer.text))
         self._statuses = (*self._statuses, status)
+        cut = _CUTS.get(answer.finish, "").format(word=answer.server_end)
         evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
-        return ChatReply(answer.text, status, evidence, is_leak, _CUTS.get(answer.finish, ""))
+        return ChatReply(answer.text, status, evidence, is_leak, cut)
 
     def reset(self) -> None:
         """Forget the dialogue; what holds by now is given in turn 1."""

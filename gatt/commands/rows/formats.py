@@ -21,7 +21,6 @@ from gatt.train.data.labels import (
     DrawnSample,
     draw_sample,
     encode_sample,
-    view_of_turns,
 )
 from gatt.train.data.samples import Dropped, reason_of
 
@@ -80,7 +79,8 @@ def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
     for part in built.parts:
         for turn, branch in zip(part.targets, part.comb.branches, strict=True):
             turns = part.turns[: part.turns.index(turn) + 1]
-            messages = prompt_of_turn(view_of_turns(sample, turns, drawn.placement), len(turns))
+            view = drawn.view(turns)
+            messages = prompt_of_turn(view, view.num_turns)
             prompt = part.comb.trunk[: branch.fork]
             reply = sample.targets[turn - 1].reply or ""
             yield Target(drawn.sample, turn, messages, reply, prompt, branch.input_ids)

@@ -87,11 +87,10 @@ def _head(sample: GattSample) -> Iterator[str]:
 def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
     """Return how a sample is trained on, with what was drawn for it."""
     drawn = f" (drawn from seed {config.seed} and the id)"
-    history = "sampled" if one.has_sampled_history else "reference"
     kl = ", loss the KL divergence from the model without the adapter" if one.by_kl else ""
     return (
         f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
-        f"history {history}{drawn if config.history == 'mixed' else ''}, "
+        f"history {one.history}{drawn if config.history == 'mixed' else ''}, "
         f"supervise {one.supervise}, layout {layout}{kl}"
     )
 

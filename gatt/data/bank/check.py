@@ -82,8 +82,9 @@ def _clashes(row: Question | Told, right: TermMatcher, wrong: TermMatcher) -> It
 
 
 def _doubles(bank: Bank) -> Iterator[str]:
-    messages = [(row.id, row.ask) for row in (*bank.questions, *bank.told, *bank.speaker)]
-    messages += [(row.id, row.tell) for row in bank.told]
+    messages = [(question.id, question.ask) for question in bank.questions]
+    messages += [(asked.id, asked.ask) for asked in bank.speaker]
+    messages += [pair for row in bank.told for pair in ((row.id, row.tell), (row.id, row.ask))]
     messages += [(row.id, row.say) for row in bank.small_talk]
     seen: dict[str, str] = {}
     for row_id, message in messages:
@@ -96,7 +97,8 @@ def _doubles(bank: Bank) -> Iterator[str]:
 def _missing_in_parts(bank: Bank) -> Iterator[str]:
     groups: dict[str, set[str]] = {}
     rows: Iterable[tuple[str, str]] = (
-        *((row.id, row.kind) for row in (*bank.questions, *bank.small_talk)),
+        *((row.id, row.kind) for row in bank.questions),
+        *((row.id, row.kind) for row in bank.small_talk),
         *((row.id, "told") for row in bank.told),
         *((row.id, f"speaker {row.fact}") for row in bank.speaker),
     )

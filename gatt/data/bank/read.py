@@ -5,8 +5,8 @@ Five files of this folder hold it, each a mapping of names to rows:
 - `questions.yaml`: by kind. `ask`, `reply`, and the right answers in one or more of these forms:
   `number: 8` (digits, and the words of `number_words.yaml`), `words: [cold]` (names of `words.yaml`: a word
   in all languages of the catalogue), `sequence: [2, 5, 9]` (in this order, however parted), `says: "yes"`
-  (yes or no in all these languages), `any_of: [children]` (texts as they stand).
-  The wrong ones: `not_words: [hot]` (names of `words.yaml`), `none_of: [childs]`.
+  (yes or no in all these languages), `any_of: [mice]` (texts as they stand).
+  The wrong ones: `not_words: [hot]` (names of `words.yaml`), `none_of: [mouses]`.
 - `told.yaml`: `tell`, `tell_reply`, `ask`, `reply`, and the answers in the same forms.
 - `small_talk.yaml`: by kind (`small_talk`, `opinion`). `say` and `reply`.
 - `speaker.yaml`: by fact. `ask` (a list of wordings) and `reply` (a list; it reveals no fact).

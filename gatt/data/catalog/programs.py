@@ -89,6 +89,14 @@ def apply_program(program: str, reply: str) -> str | None:
     return PROGRAMS[given["name"]](" ".join(strip_markdown(reply).split()), **params)
 
 
+def apply_programs(programs: Sequence[str], reply: str) -> str | None:
+    """Return a reply after some programs, in order; None where one of them cannot."""
+    made: str | None = reply
+    for program in programs:
+        made = apply_program(program, made) if made else None
+    return made
+
+
 def texts_added(programs: Sequence[str]) -> Iterator[str]:
     """Yield the sentences that programs put into a reply beside what it says."""
     for program in programs:

@@ -65,7 +65,7 @@ class DenseCache:
         return views[0], views[1]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class DenseStep:
     """New tokens `[rows, S]` of some rows, in the same S columns of the buffer.
 
@@ -95,11 +95,10 @@ class DenseStep:
         key: torch.Tensor,
         value: torch.Tensor,
         window: int | None,
-        *,
-        scale: float,
-        softcap: float | None,
+        **how: Any,
     ) -> torch.Tensor:
         """Store keys and values of a layer; return its attention output `[rows, S, H, D]`."""
+        scale, softcap = how["scale"], how["softcap"]
         keys, values = self.cache.write(layer, self.rows, self.columns_S, key, value)
         keys, values = keys[:, :, self.read], values[:, :, self.read]
         rows, heads, num_new, size = query.shape
@@ -174,7 +173,7 @@ class Decoder:
 
     def _recorded(self) -> Callable[[], torch.Tensor]:
         """Return what replays the step, or the step itself where it cannot be recorded."""
-        aside = torch.cuda.Stream()
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
             # What libraries set up at their first call cannot be recorded.

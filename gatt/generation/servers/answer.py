@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final, Literal
 
 import httpx2
-from pydantic import BaseModel, ValidationError
 
 from gatt.generation.base import FinishReason, Generation
+from gatt.generation.servers.wording import (
+    error_of,
+    is_about_a_filter,
+    is_about_length,
+    status_of_words,
+)
 from gatt.models.reasoning import without_reasoning
+from gatt.runs.input_file import parse_json
+from gatt.runs.secrets import public
 
 MOST_BYTES: Final = 8 * 2**20
 """Most bytes that are read of one answer, after decompression."""
 _HEALING: Final = (408, 409, 425, 429)
 """Statuses below 500 after which another try may succeed."""
 _NEVER_HEALING: Final = (501, 505)
-_TOO_LONG: Final = (
-    "maximum context length",  # vLLM, OpenAI
-    "context_length_exceeded",
-    "longer than the model's context",  # SGLang
-    "exceed_context_size",  # llama.cpp
-    "exceeds the available context",
-)
+_OF_THE_PROMPT: Final = (400, 413, 422, 500)
+"""Statuses that may be about the length of the prompt; 413 always is."""
+_ENDS: Final[Mapping[str, FinishReason]] = {
+    "length": "length",
+    "content_filter": "content_filter",
+}
+NO_END: Final = "none"
+"""Stands for a `finish_reason` that is missing or null."""
+_LONGEST_END: Final = 40
 
 FaultKind = Literal["unreachable", "timeout", "rate_limit", "other"]
 
@@ -39,49 +50,39 @@ class Fault(Exception):
         """Seconds that the server asks to wait."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the body of an answer is read."""
+
+    prefill: str = ""
+    """Given beginning of the reply; the text starts with it, after reasoning is removed."""
+    clean: Callable[[str], str] = public
+    """Removes keys from messages."""
+    whole: tuple[str, ...] = ("stop",)
+    """Values of `finish_reason` that mean a whole reply."""
+    count: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Is given the server's `usage` of each reply that states it."""
+
+
 class Refused(Exception):
     """A status that another try will not change. The message contains no key."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"status {status}: {message}")
         self.status = status
-
-
-class _Message(BaseModel):
-    content: str | None = None
-    refusal: Any = None
-    reasoning: Any = None
-    reasoning_content: Any = None
-
-
-class _Choice(BaseModel):
-    finish_reason: Literal["stop", "length", "content_filter"]
-    message: _Message
-
-
-class _Completion(BaseModel):
-    choices: list[_Choice] = []
-    usage: Any = None
-    error: Any = None
+        self.message = message
 
 
 async def post(
-    http: httpx2.AsyncClient,
-    url: str,
-    body: Any,
-    seconds: float,
-    clean: Callable[[str], str],
-    prefill: str,
+    http: httpx2.AsyncClient, url: str, body: Any, seconds: float, reading: Reading
 ) -> Generation:
     """Return the reply that comes within some seconds; it is empty where the prompt is too long or filtered.
-
-    `clean` and `prefill` are those of `read_reply`.
 
     Raises:
         Fault: no answer, none with a reply, more than `MOST_BYTES`, or a status that may heal.
         Refused: a status that will not heal, redirects included.
     """
-    data = bytearray()
+    data, clean = bytearray(), reading.clean
     try:
         # The client's own time-out is for each read, and a slow server may send single bytes.
         async with asyncio.timeout(seconds), http.stream("POST", url, json=body) as response:
@@ -89,7 +90,7 @@ async def post(
                 data += part
                 if len(data) > MOST_BYTES:
                     raise Fault("other", f"an answer of more than {MOST_BYTES} bytes")
-    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+    except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
         raise Fault("unreachable", f"no connection ({clean(str(error)) or 'too slow'})") from None
     except (TimeoutError, httpx2.TimeoutException):
         raise Fault("timeout", f"no reply within {seconds:g} s") from None
@@ -98,65 +99,137 @@ async def post(
         raise Fault("other", f"a broken connection ({why})") from None
     status, headers = response.status_code, response.headers
     if status < 300:
-        return read_reply(bytes(data), prefill, clean)
-    message, code = _message_and_code(bytes(data))
-    message = clean(f"redirects to {headers['location']}" if response.is_redirect else message)
-    if status in (400, 413, 422) and any(m in f"{code} {message}".lower() for m in _TOO_LONG):
-        return Generation("", "context_limit", 0)
-    if status == 400 and code == "content_filter":
+        return read_reply(bytes(data), reading, headers)
+    if response.is_redirect:
+        raise Refused(status, clean(f"redirects to {headers['location']}"))
+    try:
+        message, code, _ = error_of(parse_json(bytes(data)))
+    except ValueError:
+        message, code = "", ""
+    return no_reply(status, message or data.decode("utf-8", "replace"), code, headers, clean)
+
+
+def no_reply(
+    status: int,
+    message: str,
+    code: str,
+    headers: Mapping[str, str],
+    clean: Callable[[str], str],
+) -> Generation:
+    """Return the empty reply that an error stands for: a prompt that is too long, or that a filter refused.
+
+    Raises:
+        Fault: a status that may heal.
+        Refused: one that will not.
+    """
+    words = f"{code}\n{message}"
+    if status == 413 or (status in _OF_THE_PROMPT and is_about_length(words)):
+        return Generation("", "context_limit", 0, clean(message))
+    if status == 400 and is_about_a_filter(words):
         return Generation("", "content_filter", 0)
     may_heal = status in _HEALING or (status >= 500 and status not in _NEVER_HEALING)
     # A used-up quota is status 429, too, but waiting does not help.
     if not may_heal or code == "insufficient_quota":
-        raise Refused(status, message)
-    wait = headers.get("retry-after", "")
-    seconds_to_wait = float(wait) if wait.replace(".", "", 1).isdecimal() else None
+        raise Refused(status, clean(message))
     kind: FaultKind = "rate_limit" if status == 429 else "other"
-    raise Fault(kind, f"status {status} ({message})", seconds_to_wait)
+    raise Fault(kind, f"status {status} ({clean(message)})", seconds_to_wait(headers))
 
 
-def _message_and_code(body: bytes) -> tuple[str, str]:
-    """Return message and code of an error's body, in the form of OpenAI or FastAPI, or as text."""
+def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that `Retry-After` asks for, given as seconds or as a date; None without it."""
+    wait = headers.get("retry-after", "").strip()
+    if wait.replace(".", "", 1).isdecimal():
+        return float(wait)
     try:
-        found = json.loads(body)
-        if isinstance(found, dict):
-            found = found["error"] if isinstance(found.get("error"), dict) else found
-            said = found.get("message") or found.get("detail") or found
-            text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-            return text, str(found.get("code") or found.get("type") or "")
-    except (ValueError, RecursionError):
-        pass
-    return body.decode("utf-8", "replace"), ""
+        date = parsedate_to_datetime(wait)
+    except ValueError:
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
-def read_reply(body: bytes, prefill: str, clean: Callable[[str], str]) -> Generation:
-    """Return the reply in the body of a 200.
+def read_reply(
+    body: bytes, reading: Reading, headers: Mapping[str, str] | None = None
+) -> Generation:
+    """Return the reply in the body of a status 200; an error in it counts by its code.
+
+    A reply has some text, or its server states how it ended. An end that is none of `FinishReason` makes
+    it `other`, with the server's word.
 
     Args:
-        body: JSON of a chat completion.
-        prefill: given beginning of the reply; the text starts with it, after reasoning is removed.
-        clean: removes keys from messages.
+        body: JSON of a chat completion, or of a text completion.
+        reading: how it is read.
+        headers: of the answer.
 
     Raises:
-        Fault: no chat completion, no choice, or no text.
+        Fault: no completion, no choice, or neither text nor end.
+        Refused: an error that will not heal.
     """
+    clean = reading.clean
+    start = clean(body[:60].decode("utf-8", "replace"))
     try:
-        answer = _Completion.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "body"
-        start = clean(body[:60].decode("utf-8", "replace"))
-        what = f"no chat completion ({place}: {clean(first['msg'])}; it begins {start!r})"
+        answer = parse_json(body.decode("utf-8-sig", "replace"))
+    except ValueError as error:
+        what = f"no chat completion (JSON: {error}; it begins {start!r})"
         raise Fault("other", what) from None
-    if not answer.choices:
-        raise Fault("other", f"a reply without choices (error: {clean(str(answer.error))})")
-    message, finish = answer.choices[0].message, answer.choices[0].finish_reason
-    end: FinishReason = finish
-    if message.content is None and message.refusal:
-        end = "content_filter"
-    has_reason = end != "stop" or message.reasoning or message.reasoning_content
-    if message.content is None and not has_reason:
+    if not isinstance(answer, Mapping):
+        raise Fault("other", f"no chat completion (expected an object; it begins {start!r})")
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, Mapping):
+        message, code, status = error_of(answer)
+        if message:
+            status = status or status_of_words(f"{code} {message}")
+            return no_reply(status, message, code, headers or {}, clean)
+        raise Fault("other", f"a reply without choices (it begins {start!r})")
+    said = choice.get("message")
+    said = said if isinstance(said, Mapping) else choice
+    text, stated = _text(said), choice.get("finish_reason")
+    if not (text or stated or _has_other_words(said)):
         raise Fault("other", "a reply without content")
-    text = without_reasoning((prefill + (message.content or "")).strip(), is_cut=end != "stop")
-    num = answer.usage.get("completion_tokens") if isinstance(answer.usage, dict) else 0
-    return Generation(text, end, num if isinstance(num, int) and num > 0 else 0)
+    finish, word = _end(stated, reading.whole)
+    if not text and said.get("refusal"):
+        finish, word = "content_filter", ""
+    elif finish == "stop" and said.get("content") is None and not (text or _has_other_words(said)):
+        finish, word = "other", f"{stated} without content"
+    text = without_reasoning((reading.prefill + text).strip(), is_cut=finish != "stop")
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
+    reading.count(usage)
+    num = usage.get("completion_tokens")
+    return Generation(text, finish, num if isinstance(num, int) and num > 0 else 0, clean(word))
+
+
+def _end(stated: Any, whole: tuple[str, ...]) -> tuple[FinishReason, str]:
+    """Return how a reply ended, and the server's word where that is none of ours."""
+    word = str(stated) if stated else NO_END
+    if word in whole:
+        return "stop", ""
+    finish = _ENDS.get(word, "other")
+    return finish, word[:_LONGEST_END] if finish == "other" else ""
+
+
+def _text(said: Mapping[str, Any]) -> str:
+    """Return the text of a message or a text completion: a string, or parts of which those of text count."""
+    content = said.get("content")
+    if content is None:
+        content = said.get("text")
+    parts = content if isinstance(content, list) else [content]
+    text = "".join(map(_part, parts))
+    # No file can store halves of surrogate pairs.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _part(part: Any) -> str:
+    """Return the text of a part of a message; "" for thinking, images and calls of tools."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping) or part.get("type") not in (None, "text", "output_text"):
+        return ""
+    text = part.get("text")
+    # An older form of the text part has its value one level deeper.
+    text = text.get("value") if isinstance(text, Mapping) else text
+    return text if isinstance(text, str) else ""
+
+
+def _has_other_words(said: Mapping[str, Any]) -> bool:
+    return any(said.get(name) for name in ("refusal", "reasoning", "reasoning_content"))

@@ -16,6 +16,8 @@ DEFAULT_KEY_NAME: Final = "OPENAI_API_KEY"
 _BOUNDS: Final = {"max_concurrency": (1, 1000), "max_retries": (0, 10**6)}
 # Unlike names, keys have small letters, other signs, or a long run of capitals and digits.
 _KEY_NAME: Final = re.compile(r"(?![A-Z_0-9]*?(?=[A-Z]*[0-9])[A-Z0-9]{16})[A-Z_][A-Z0-9_]*")
+Omitted = Literal["temperature", "top_p", "seed", "max_tokens"]
+MAX_TOKENS_FIELDS: Final = ("max_tokens", "max_completion_tokens")
 _OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
                 "seed", "n", "stream")  # fmt: skip
 
@@ -40,11 +42,20 @@ class ServerConfig:
     max_retries: int = 8
     """Further tries of one request after faults other than `too many requests`; then the run stops.
     Pauses double from half a second to a minute, so eight tries survive a server that is away for a minute."""
+    max_wait_seconds: float = 600.0
+    """Longest time in which the servers answer `too many requests` and give no reply; then the run stops,
+    and the same command goes on later."""
     can_prefill: bool = False
     """Whether the server continues a reply whose beginning is given (`continue_final_message`, as vLLM
     and SGLang do); prefilled attempts need it."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The server's name for the length limit of a reply."""
+    omit: tuple[Omitted, ...] = ()
+    """Fields that are not sent, for servers that refuse them: `temperature`, `top_p`, `seed`, `max_tokens`.
+    The server's own values then hold."""
+    stop_reasons: tuple[str, ...] = ()
+    """Values of `finish_reason` that mean a whole reply besides `stop`, such as `eos` or `stop_sequence`;
+    `none` is a missing one. Replies that end otherwise are no targets and get no verdict."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of every request, such as `{top_k: -1}` or
     `{chat_template_kwargs: {enable_thinking: false}}`."""
@@ -65,8 +76,9 @@ class ServerConfig:
         for name, (least, most) in _BOUNDS.items():
             if not least <= (value := getattr(self, name)) <= most:
                 raise ConfigError(f"{name} is {value}: expected {least} to {most}")
-        if not self.timeout_seconds > 0:
-            raise ConfigError(f"timeout_seconds is {self.timeout_seconds}: expected more than 0")
+        for name in ("timeout_seconds", "max_wait_seconds"):
+            if not (seconds := getattr(self, name)) > 0:
+                raise ConfigError(f"{name} is {seconds}: expected more than 0")
         if taken := [key for key in self.extra_body if key in _OURS]:
             raise ConfigError(f"extra_body holds {taken[0]!r}: that is set from other settings")
         if (place := key_in(self.extra_body)) is not None:
@@ -74,6 +86,15 @@ class ServerConfig:
                 f"extra_body holds a key or password at {place!r}, and settings are written to files: "
                 "expected it in the environment variable that api_key_env names"
             )
+
+    def decisive(self) -> dict[str, Any]:
+        """Return the settings that change replies; newer ones only where they are set."""
+        found: dict[str, Any] = {"can_prefill": self.can_prefill, "extra_body": {**self.extra_body}}
+        if self.omit:
+            found["omit"] = sorted(self.omit)
+        if self.stop_reasons:
+            found["stop_reasons"] = sorted(self.stop_reasons)
+        return found
 
     def read_key(self) -> str:
         """Return the key in the environment; empty where there is none and `api_key_env` is null.

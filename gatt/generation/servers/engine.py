@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -16,8 +16,17 @@ import httpx2
 
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams, stream_seed
-from gatt.generation.servers.answer import Fault, Refused, post
+from gatt.generation.servers.advice import (
+    PREFILLING,
+    after_fault,
+    after_refusal,
+    through_proxy,
+)
+from gatt.generation.servers.answer import Fault, Reading, Refused, post
 from gatt.generation.servers.config import ServerConfig
+from gatt.generation.servers.neutral import NeutralFields
+from gatt.generation.servers.proxies import make_client
+from gatt.generation.servers.quota import Quota
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -26,20 +35,6 @@ PAUSE_SECONDS: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
 LONGEST_PAUSE_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
-_KEY: Final = "put a key that may use the model into the variable that server.api_key_env names"
-_WAYS_OUT: Final[Mapping[str | int, str]] = {
-    "unreachable": "start the server or mend server.urls",
-    "timeout": "raise server.timeout_seconds or lower server.max_concurrency",
-    "other": "look at the server's log, or leave this dialogue out",
-    301: "put the URL that it redirects to, up to /v1, into server.urls",
-    401: _KEY,
-    403: _KEY,
-    404: "name a model that it serves, or mend server.urls (up to /v1)",
-    429: "the quota is used up: raise it",
-    400: "change what it does not take (model, sampling, server.max_tokens_field or server.extra_body)",
-}
-"""What the user can do, by the kind of a fault or the status of a refusal."""
-
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -51,6 +46,12 @@ class ServerCounters:
     num_replies: int = 0
     num_sampled_tokens: int = 0
     """As the servers count them."""
+    num_not_neutral: int = 0
+    """Replies whose server refused a field of `gatt.generation.servers.neutral`: its own default counted."""
+    num_prompt_tokens: int = 0
+    """Of replies whose server says how many of them it had in its prefix cache."""
+    num_cached_tokens: int = 0
+    """Those that it had there."""
 
 
 @dataclass(eq=False)
@@ -98,6 +99,9 @@ class OpenAIEngine:
         self._adapters = dict(adapters or {})
         self._endpoints = [_Endpoint(url.rstrip("/")) for url in config.urls]
         self._was_reached = False
+        self._quota = Quota(config.max_wait_seconds)
+        self._has_told_of_length = False
+        self._neutral = NeutralFields((*config.extra_body, *config.omit))
 
     def generate(
         self,
@@ -127,7 +131,8 @@ class OpenAIEngine:
         self, requests: Sequence[GenerationRequest], params: SamplingParams, model: str
     ) -> list[Generation]:
         key, seconds = self._config.read_key(), self._config.timeout_seconds
-        async with httpx2.AsyncClient(
+        async with make_client(
+            self._config.urls,
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
             limits=httpx2.Limits(max_connections=self._config.max_concurrency),
@@ -159,38 +164,70 @@ class OpenAIEngine:
                 except Fault as caught:
                     fault = caught
                 else:
-                    self.counters.num_replies += 1
-                    self.counters.num_sampled_tokens += reply.num_tokens
-                    return reply
+                    return self._counted(endpoint, reply)
             failed.append(endpoint)
+            pause: float | None = _pause(fault, len(failed))
             # `too many requests` is waited out; only other faults use up tries.
-            num_faults += fault.kind != "rate_limit"
+            if fault.kind == "rate_limit":
+                pause = self._quota.pause(fault, pause or 0.0, endpoint.url)
+            else:
+                num_faults += 1
             is_nobody_there = not self._was_reached and all(e.num_failed for e in self._endpoints)
-            if num_faults > self._config.max_retries or is_nobody_there:
+            if num_faults > self._config.max_retries or is_nobody_there or pause is None:
                 break
             log.info("%s: request %r: %s: trying again", endpoint.url, request.key, fault)
-            await asyncio.sleep(_pause(fault, len(failed)))
-        way_out = _WAYS_OUT.get(fault.kind, _WAYS_OUT["other"])
+            await asyncio.sleep(pause)
         raise GenerationError(
-            f"{endpoint.url}: request {request.key!r} failed {len(failed)} times, the last time: "
-            f"{fault} ({self.counters.num_replies} replies were had before): {way_out}, then run again: it "
-            "goes on where it stopped"
+            f"{endpoint.url}{through_proxy(endpoint.url)}: request {request.key!r} failed {len(failed)} "
+            f"times, the last time: {fault} ({self.counters.num_replies} replies were had before): "
+            f"{after_fault(endpoint.url, fault)}, then run again: it goes on where it stopped"
         )
+
+    def _counted(self, endpoint: _Endpoint, reply: Generation) -> Generation:
+        """Return a reply, counted; the first prompt that is too long is told with the server's words."""
+        self._quota.ended()
+        if reply.finish == "context_limit" and reply.server_end:
+            if not self._has_told_of_length:
+                log.warning(
+                    "%s: a prompt is too long for the server, and its turn gets no reply: %s",
+                    endpoint.url, reply.server_end,
+                )  # fmt: skip
+            self._has_told_of_length = True
+            reply = replace(reply, server_end="")
+        self.counters.num_replies += 1
+        self.counters.num_not_neutral += bool(self._neutral.refused)
+        self.counters.num_sampled_tokens += reply.num_tokens
+        return reply
+
+    def _count_usage(self, usage: Mapping[str, Any]) -> None:
+        """Count the tokens of a prompt, if the server says how many of them it had encoded before."""
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        num = usage.get("prompt_tokens")
+        if isinstance(cached, int) and isinstance(num, int):
+            self.counters.num_prompt_tokens += num
+            self.counters.num_cached_tokens += cached
 
     async def _ask(
         self, call: _Call, endpoint: _Endpoint, request: GenerationRequest
     ) -> Generation:
         """Ask one server once."""
         endpoint.num_in_flight += 1
+        body = self._body(call, request)
+        reading = Reading(
+            request.prefill, call.clean, ("stop", *self._config.stop_reasons), self._count_usage
+        )
         try:
             reply = await post(
-                call.http, f"{endpoint.url}/chat/completions", self._body(call, request),
-                self._config.timeout_seconds, call.clean, request.prefill,
+                call.http, f"{endpoint.url}/chat/completions", body,
+                self._config.timeout_seconds, reading,
             )  # fmt: skip
         except Refused as refused:
-            way_out = _WAYS_OUT.get(301 if refused.status < 400 else refused.status)
+            if self._neutral.refuse(body, refused.status, refused.message):
+                return await self._ask(call, endpoint, request)
             raise GenerationError(
-                f"{endpoint.url}: model {call.model!r}: {refused}: {way_out or _WAYS_OUT[400]}"
+                f"{endpoint.url}{through_proxy(endpoint.url)}: model {call.model!r}: {refused}: "
+                f"{after_refusal(refused, body)}"
             ) from None
         except Fault as fault:
             self._was_reached |= fault.kind != "unreachable"
@@ -208,16 +245,17 @@ class OpenAIEngine:
         extra = dict(self._config.extra_body)
         if request.prefill:
             messages.append({"role": "assistant", "content": request.prefill})
-            extra |= {"continue_final_message": True, "add_generation_prompt": False}
-        return {
-            "model": call.model,
-            "messages": messages,
-            self._config.max_tokens_field: call.params.max_new_tokens,
+            extra |= PREFILLING
+        settings = {
+            "max_tokens": call.params.max_new_tokens,
             "temperature": call.params.temperature,
             "top_p": call.params.top_p,
             "seed": stream_seed(call.params.seed, request.key) % 2**SEED_BITS,
-            **extra,
+            **self._neutral.sent,
         }
+        names = {"max_tokens": self._config.max_tokens_field}
+        sent = {names.get(k, k): v for k, v in settings.items() if k not in self._config.omit}
+        return {"model": call.model, "messages": messages, **sent, **extra}
 
 
 def _pause(fault: Fault, num_tries: int) -> float:

@@ -13,6 +13,7 @@ from gatt.verifiers.phrases import word_set
 from gatt.verifiers.rule import Span
 
 COMMON_ENGLISH = word_set("answers", "common_english")
+_ENGLISH_NUMBERS = word_set("answers", "common_english_numbers")
 _DENIES = word_set("answers", "denies")
 _DENIES_BEHIND = word_set("answers", "denies_behind")
 _LIMITS = word_set("answers", "limits")
@@ -72,7 +73,8 @@ def mentions(terms: tuple[Term, ...], reply: str, said: tuple[Token, ...]) -> It
             if not term.tokens:
                 continue
             word = term.tokens[0].text
-            is_common = word in COMMON_ENGLISH and word not in _YES_NO and len(word) > 1
+            is_known = word in COMMON_ENGLISH or (term.is_amount and word in _ENGLISH_NUMBERS)
+            is_common = is_known and word not in _YES_NO and len(word) > 1
             if is_english and is_multilingual and len(term.tokens) == 1 and is_common:
                 continue
             end = term.end_at(said, start, has_endings)

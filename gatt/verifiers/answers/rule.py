@@ -17,7 +17,7 @@ from gatt.verifiers.answers.terms import Term, forms_of
 from gatt.verifiers.answers.tokens import Token, tokens
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.phrases import word_set
-from gatt.verifiers.rule import Rule, quote
+from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.degenerate import NO_LETTERS, degenerate
 from gatt.verifiers.text.markup import visible
 from gatt.verifiers.text.matching import NO_TERMS, TermMatcher
@@ -44,7 +44,7 @@ class Answer(Rule):
     """
 
     kind = "answer"
-    reads_markup = True
+    reads_sense = True
 
     any_of: TermMatcher = NO_TERMS
     none_of: TermMatcher = NO_TERMS
@@ -97,6 +97,14 @@ class Answer(Rule):
     def named(self, text: str) -> frozenset[str]:
         """Return the accepted answers that a text says, meant or not."""
         return frozenset(one.term.text for one in mentions(self.right, text, tokens(visible(text))))
+
+    def meant(self, reply: str) -> list[Span]:
+        """Return where a reply says an accepted answer and means it."""
+        seen = visible(reply)
+        said = tokens(seen)
+        return [
+            one.span for one in mentions(self.right, seen, said) if not is_denied(one, seen, said)
+        ]
 
     def names_wrong(self, text: str) -> bool:
         """Whether a text says a wrong answer, meant or not."""

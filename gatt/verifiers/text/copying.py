@@ -11,7 +11,7 @@ from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import SPACELESS, words
 
-VERSION = 1
+VERSION = 2
 """Raised by one with every change that can change what is a copy or a repeat."""
 
 COPIED_RUN = 5
@@ -31,7 +31,9 @@ MIN_RUN = 3
 OWN_SHARE = 1.5
 """Words beside a copied sentence, as a multiple of its own, from which a reply is no copy."""
 MIN_REPEATED_WORDS = 4
-"""Words from which a reply repeats an earlier one: "Yes." may be right twice."""
+"""Words from which a reply repeats an earlier one: "It is eight." may be right twice."""
+MOST_SHORT_REPEATS = 2
+"""Earlier replies that a shorter one of two words or more may equal: "I am Maria." again and again is none."""
 
 _SPACELESS: Final = re.compile(f"[{SPACELESS}]")
 # "I love my dog" and "You love your dog" are one.
@@ -87,8 +89,11 @@ def repeats(reply: str, earlier: Sequence[str]) -> str | None:
     Each of its sentences stands in one of them, word for word. A short reply ("Yes.") is none.
     """
     said = [tuple(_plain(sentence)) for sentence in sentences(reply)]
-    if sum(map(len, said)) < MIN_REPEATED_WORDS:
-        return None
+    num_words = sum(map(len, said))
+    if num_words < MIN_REPEATED_WORDS:
+        num_before = sum(_plain(other) == _plain(reply) for other in earlier)
+        is_worn = num_words > 1 and num_before >= MOST_SHORT_REPEATS
+        return f"the same as {num_before} earlier replies" if is_worn else None
     known = {
         number: {tuple(_plain(sentence)) for sentence in sentences(other)}
         for number, other in enumerate(earlier, 1)

@@ -36,10 +36,16 @@ STATUSES = {
     "429": 429, "429 seconds": 429, "429 date": 429,
     "408": 408, "500": 500, "502": 502, "503": 503,
 }  # fmt: skip
-BROKEN = ("hang", "reset", "truncated", "invalid", "no choices", "no content")
+BROKEN = ("hang", "reset", "truncated", "invalid", "no choices")
 CHUNK = f"{2**16:x}\r\n{' ' * 2**16}\r\n".encode()
 """Of a body that is sent piece by piece."""
-ENDS = ("length", "content_filter")
+ENDS = {
+    "length": "length",
+    "content_filter": "content_filter",
+    "no content": "other",
+    "eos": "other",
+}
+"""What is scripted of a reply, and its `finish`."""
 
 
 @dataclass(frozen=True)
@@ -203,14 +209,19 @@ class _Handler(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": text}
         if said == "no content":
             del message["content"]
-        finish = said if said in ENDS else "stop"
+        finish = said if said in ENDS and said != "no content" else "stop"
         choice = {"index": 0, "finish_reason": finish, "message": message}
         raw = json.dumps(
             {
                 "id": "r", "object": "chat.completion", "created": 0,
                 "model": asked.body["model"],
                 "choices": [] if said == "no choices" else [choice],
-                "usage": {"prompt_tokens": 3, "completion_tokens": 7, "total_tokens": 10},
+                "usage": {
+                    "prompt_tokens": 3,
+                    "completion_tokens": 7,
+                    "total_tokens": 10,
+                    "prompt_tokens_details": {"cached_tokens": 2},
+                },
             }
         ).encode()  # fmt: skip
         if said == "reset":
@@ -262,7 +273,7 @@ def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the pauses between two tries some that a test can wait for, and use no proxy."""
     monkeypatch.setattr(engine, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(engine, "LONGEST_PAUSE_SECONDS", 0.05)
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -292,6 +303,12 @@ def first(fault: str | Answer, times: int = 1) -> Script:
 def always(answer: str | Answer) -> Script:
     """Return a script that answers everything so."""
     return lambda asked: answer
+
+
+def completion(content: Any, finish: Any = "stop") -> Answer:
+    """Return a chat completion."""
+    choice = {"finish_reason": finish, "message": {"role": "assistant", "content": content}}
+    return Answer(200, {"choices": [choice], "usage": {"completion_tokens": 7}})
 
 
 def error(status: int, message: str, code: str = "") -> Answer:

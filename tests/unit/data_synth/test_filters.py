@@ -33,6 +33,7 @@ REFUSED = {
     "cut": Draw("We played tennis on the", "length", TENNIS),
     "context_limit": Draw("We played tennis on the", "context_limit", TENNIS),
     "content_filter": Draw("", "content_filter", TENNIS),
+    "ended": Draw("We played tennis.", "other", TENNIS),
     "blank": Draw("", "stop", TENNIS),
     "degenerate": Draw("tennis tennis tennis tennis tennis", "stop", TENNIS),
     "repetitive": Draw("I am a marine biologist, and I am a marine biologist.", "stop", TENNIS),
@@ -44,7 +45,7 @@ REFUSED = {
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
     "wrong": Draw("It has six legs, I think.", "stop", TENNIS, None, (LEGS,), EIGHT),
 }
-ALWAYS = ("cut", "context_limit", "content_filter", "blank")
+ALWAYS = ("cut", "context_limit", "content_filter", "ended", "blank")
 OFF = {
     "degenerate": QualityConfig(degenerate=False, repeated_share=None),
     "repetitive": QualityConfig(repeated_share=None),
@@ -61,7 +62,7 @@ def test_every_filter_is_tried_here_has_a_meaning_and_a_switch() -> None:
     assert set(REFUSED) < set(REASONS)
     assert set(OFF) | set(ALWAYS) == set(REFUSED)
     assert all(REASONS.values())
-    assert {*get_args(FinishReason)} - {"stop", "length"} < {*ALWAYS}
+    assert {*get_args(FinishReason)} - {"stop", "length", "other"} < {*ALWAYS}
 
 
 @pytest.mark.parametrize("reason", REFUSED)
@@ -102,7 +103,7 @@ def test_only_a_speaker_who_calls_itself_an_ai_is_refused(text, is_one) -> None:
 
 @pytest.mark.parametrize("finish", [f for f in get_args(FinishReason) if f != "stop"])
 def test_whatever_ended_a_reply_but_the_model_is_refused_for_what_it_is(finish) -> None:
-    reason = {"length": "cut"}.get(finish, finish)
+    reason = {"length": "cut", "other": "ended"}.get(finish, finish)
     for text in ("We played tennis on the hill.", ""):
         assert refuse(Draw(text, finish, TENNIS), QUALITY) == reason
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -15,13 +17,21 @@ from data_synth import pipeline
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import write_card
-from gatt.data.sample import GattSample, TurnTarget
+from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingConfig
 from gatt.sources.base import SourceReport
 from tests.support.runs.killed_runs import killed_runs
 from tests.support.runs.stages import RecordingEngine, dialogue
-from tests.support.runs.synth_runs import make, synth_config, varied_reply
+from tests.support.runs.synth_runs import GOOD, make, synth_config, varied_reply
+from tests.support.servers.faulty_server import (
+    Answer,
+    Asked,
+    FaultyServer,
+    completion,
+    engine_for,
+    error,
+)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -51,6 +61,44 @@ def test_other_settings_are_refused_by_name_and_overwrite_nothing(config) -> Non
             make(other)
         assert files(config.output_dir) == before
     assert make(config)[0].num_samples == 10
+
+
+def test_a_first_start_without_a_sample_leaves_the_folder_to_other_settings(config) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        make(config, interrupt_at=1)
+    assert make(hotter(config))[0].num_new == 10
+
+
+def test_odd_answers_of_a_server_are_counted_and_the_good_replies_kept(config, caplog) -> None:
+    said = iter(range(10**6))
+    odd = {
+        "ended:eos": completion(GOOD[0], "eos"),
+        "ended:none": completion(GOOD[1], None),
+        "ended:guardrail_intervened": completion(None, "guardrail_intervened"),
+        "context_limit": error(400, "prompt is too long: 9 tokens > 8 maximum"),
+        "blank": completion([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": ""}]),
+    }
+    drawn: Counter[str] = Counter()
+
+    def script(asked: Asked) -> Answer:
+        kind = crc32(asked.prompt.encode()) % 12 if asked.nth == 0 else 99
+        if kind < len(odd):
+            drawn[[*odd][kind]] += 1
+            return [*odd.values()][kind]
+        number = next(said)
+        return completion([{"type": "text", "text": f"{GOOD[number % 4]} It was day {number}."}])
+
+    with FaultyServer(script) as server:
+        result = run_synth(config, lambda: engine_for(server))
+    assert result.num_samples == 10
+    assert result.num_targets > 10
+    samples = list(read_samples(result.samples))
+    refused = Counter(reason for s in samples for t in s.targets for reason in t.refused)
+    assert set(drawn) == set(odd)
+    assert {reason: refused[reason] for reason in odd} == dict(drawn)
+    card = result.samples.with_name("README.md").read_text(encoding="utf-8")
+    assert "| ended:guardrail_intervened |" in card
+    assert any("ended:none" in line and "server.stop_reasons" in line for line in caplog.messages)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from transformers import AttentionInterface
@@ -26,6 +26,30 @@ from gatt.generation.local.prefix.cache import Prefix, RowCache, SharedPrefixes
 from gatt.generation.local.prefix.row_attention import RowMask, row_attention
 
 IMPLEMENTATION = "gatt_prefix"
+
+
+class Step(Protocol):
+    """New tokens of one forward pass: the model is called with it as `prefix_step`."""
+
+    input_ids: torch.Tensor
+
+    @property
+    def position_ids(self) -> torch.Tensor:
+        """Positions of the tokens, in the shape of their ids."""
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        window: int | None,
+        **how: Any,
+    ) -> torch.Tensor:
+        """Store keys and values of a layer; return its attention output."""
+
+    def commit(self) -> None:
+        """Count the new tokens as stored; call it after the forward pass."""
 
 
 class AppendStep:
@@ -196,7 +220,7 @@ def prefix_attention(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,  # noqa: ARG001 - transformers' signature
     *,
-    prefix_step: AppendStep | RowStep,
+    prefix_step: Step,
     scaling: float | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,
@@ -236,9 +260,7 @@ def prefix_implementation(model: Any) -> Iterator[None]:
         config._attn_implementation = before
 
 
-def run_step(
-    model: Any, step: AppendStep | RowStep, logits_to_keep: int | torch.Tensor = 1
-) -> torch.Tensor:
+def run_step(model: Any, step: Step, logits_to_keep: int | torch.Tensor = 1) -> torch.Tensor:
     """Return the logits `[B, positions, V]` of a step at some positions, and store its new tokens.
 
     Args:

@@ -68,9 +68,18 @@ def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> 
         ("Have you a pension plan?", "What now?", True),
         ("Take a walk. Have you a pension plan?", "What now?", False),
         ("Yes.", "Shall I?", False),
+        ("I am Mia.", "How are you?", True),
+        ("Not me.", "Who was it?", False),
         ("na na na na na na na na na na", "Sing!", True),
     ],
 )
 def test_what_is_no_reply_to_any_message(reply: str, user: str, is_flawed: bool) -> None:
-    earlier = ["It is eight. Have you a pension plan?", "Yes."]
+    earlier = [
+        "It is eight. Have you a pension plan?",
+        "Yes.",
+        "I am Mia.",
+        "Yes.",
+        "I am Mia!",
+        "Not me.",
+    ]
     assert (flaw_of(reply, user, earlier) is not None) == is_flawed

@@ -37,7 +37,7 @@ def test_compose_joins_terse_wordings_and_keeps_the_strictest_split() -> None:
 
 
 def test_a_combination_has_the_utterances_of_all_and_the_beginnings_of_its_role() -> None:
-    role = (VerifierSpec("in_character", {"any_of": ["Napoleon"]}),)
+    role = (VerifierSpec("role", {"names": ["Napoleon"]}),)
     chess = entry("chess", "hobby", utterances=("I play chess.",), prefills=("I love chess, so",))
     shop = entry("shop", "behaviour", utterances=("Any coupon?", "I play chess."))
     napoleon = entry("napoleon", "figure", verifiers=role, prefills=("As Napoleon, I",))

@@ -181,6 +181,19 @@ def test_rows_of_another_run_or_of_nobody_are_refused(path: Path, meta: str | No
         assert store.keys("id") == {"a"}
 
 
+@pytest.mark.parametrize("rest", [b"", b'{"id": "a', b'{"id": "a"}'])
+def test_a_store_without_a_row_takes_other_settings(path: Path, rest: bytes) -> None:
+    """A first start that failed leaves it, at most with a row that was cut."""
+    fill(path, [])
+    path.write_bytes(rest)
+    meta_path(path).write_text(json.dumps({**META, "fingerprint": "f0"}), encoding="utf-8")
+    with open_store(path) as store:
+        assert len(store) == 0
+        store.append({"id": "b"})
+    assert read_meta(path)["fingerprint"] == "f1"
+    assert list(read_records(path)) == [{"id": "b"}]
+
+
 def test_a_store_that_is_not_open_or_open_already_or_no_store(path: Path) -> None:
     fill(path, [{"id": "a"}, {"name": "b"}])
     assert read_meta(path)["fingerprint"] == "f1"

@@ -62,6 +62,20 @@ def test_a_finished_run_is_recognised_and_another_configuration_refused(make: An
     assert train(make(resume=False)).is_new
 
 
+def test_a_first_start_that_saved_nothing_leaves_the_folder_to_other_settings(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("transformers.Trainer.train", fail)
+        with pytest.raises(KeyboardInterrupt):
+            train(make())
+    assert (make().output_dir / "train.json").exists()
+    assert train(make(learning_rate=0.1)).is_new
+
+
 def test_other_files_under_the_same_name_are_another_run(make: Any, tmp_path: Path) -> None:
     folder = save_tiny_model(tmp_path / "moved")
     config = make(model=str(folder))

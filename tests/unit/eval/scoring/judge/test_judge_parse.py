@@ -29,6 +29,23 @@ def parse(text: str, *judged: str, finish: str = "stop") -> Verdict:
         f"Let me see {{well}}. {FAIL} That is my verdict.",
         f"<think>Maybe {PASS}</think>\n{FAIL}",
         '{"verdict": "fail",\n "reason": "It is in English."}',
+        *(
+            f'{{"reason": "It is in English.", "verdict": "{word}"}}'
+            for word in (
+                "FAIL",
+                "Fail.",
+                " fail!",
+                "**fail**",
+                "fa\\u200bil",
+                "\u200bfail",
+                "ｆａｉｌ",
+                "fail。",
+            )
+        ),
+        '{"Reason": "It is in English.", "VERDICT": "fail"}',
+        '{"reason\\ufeff": "It is in English.", "verdict\u200b": "fail"}',
+        '\ufeff{"reason":\u00a0"It is in English.",\u200b "verdict": "fail"}',
+        '{"score": 1, "reason": "It is in English.", "verdict": "fail", "confidence": {"of": 1}}',
     ],
 )
 def test_the_last_object_of_an_answer_counts(answer: str) -> None:
@@ -63,7 +80,11 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
             (answer, "stop", "expected a reason and the verdict")
             for answer in (
                 '{"verdict": "pass"}',
-                '{"reason": "a", "verdict": "pass", "score": 10}',
+                '{"reason": "a", "score": 10}',
+                '{"reason": "a", "verdict": "pass or fail"}',
+                '{"reason": "a", "verdict": "passed by"}',
+                '{"reason": "a", "verdict": "fail", "Verdict": "pass"}',
+                '{"reason": "pass.", "verdict": "fail"}',
                 '{"reason": "a", "verdict": "fail", "verdict": "pass"}',
                 '{"reason": "a", "verdict": {"is": "pass"}}',
                 '{"reason": "one short sentence", "verdict": "pass"}',
@@ -93,6 +114,8 @@ def test_a_broken_or_unfinished_answer_is_missing_and_not_a_fail(
         ('{"reason": "It is in French.",\n\n "verdict": "PASS"}', PASS),
         (PASS, '{"verdict": "pass", "reason": "It is in French."}'),
         (PASS, '{"reason": "It is in French.", "verdict": "\\u0070ass"}'),
+        (PASS, '{"reason": "It is in French.", "verdict": "pass", "quoted": "yes"}'),
+        (PASS, '{"quoted": true, "Verdict": "Pass.", "reason": "It is in French."}'),
         ('{"score": 10}', '{"score": 10}'),
     ],
 )
@@ -108,3 +131,11 @@ def test_what_the_judge_quotes_is_none_of_its_own(judged: str, quoted: str) -> N
 @given(st.text(st.sampled_from('{}[]":,\\u0 \nreasonverdictpassfail'), max_size=60))
 def test_any_answer_gives_a_verdict_or_none_and_no_error(answer: str) -> None:
     assert parse(answer, answer[:20]).status in ("pass", "fail", "undecided")
+
+
+@pytest.mark.parametrize("word", ["not triggered", "Not triggered.", "not_triggered"])
+def test_a_condition_that_did_not_occur_is_undecided_where_it_may_be_said(word: str) -> None:
+    said = Generation(f'{{"reason": "Nobody asked.", "verdict": "{word}"}}', "stop", 5)
+    verdict = parse_verdict(said, (), may_be_untriggered=True)
+    assert (verdict.status, verdict.evidence) == ("undecided", "not triggered: Nobody asked.")
+    assert parse_verdict(said, ()).evidence.startswith("no verdict: ")

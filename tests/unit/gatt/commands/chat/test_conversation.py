@@ -23,6 +23,13 @@ from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.models.template_variables import write_variables
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import tiny_tokenizer
+from tests.support.servers.faulty_server import (
+    Answer,
+    Asked,
+    FaultyServer,
+    completion,
+    shorten_pauses,
+)
 from tests.support.texts.small_catalog import write_catalog
 
 TENNIS = replace(
@@ -88,7 +95,8 @@ def test_a_change_is_told_once_before_the_next_message_and_judged_from_there_on(
     assert talk.say("Hello").status == "pass"
     talk.change("figure.napoleon")
     old, new = talk.say("Who is there?"), talk.say("And you?")
-    assert (old.status, old.is_leak) == ("fail", True)
+    # A role is broken by nothing but another one; that the old language is still spoken is the leak.
+    assert (old.status, old.is_leak) == ("pass", True)
     assert (new.status, new.is_leak) == ("pass", False)
     assert engine.asked(2)[0] == ("system", french.text)
     told, _, asked = engine.asked(2)[3][1].partition("\n\n")
@@ -235,6 +243,31 @@ def test_command_reads_piped_lines(piped, capsys) -> None:
     assert asked[0].model == "m"
     assert asked[1] == {"adapter": Path("some/dir")}
     assert engine.adapters == ["adapter", "adapter"]
+
+
+def test_command_talks_to_a_server(monkeypatch, capsys) -> None:
+    shorten_pauses(monkeypatch)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Hello\nAnd now?\n"))
+
+    def script(asked: Asked) -> Answer:
+        return (
+            completion(FRENCH) if len(asked.body["messages"]) < 4 else completion("", "guardrail")
+        )
+
+    with FaultyServer(script) as server:
+        words = ["chat", f"--server={server.url}", "--entry=language.fr"]
+        assert main(words) == 2
+        assert "--model" in capsys.readouterr().err
+        words += ["--model=base-1", "--adapter=lora-7", "--server-setting=omit=[top_p, seed]"]
+        assert main([*words, "--chat-template-kwargs=enable_thinking=false"]) == 0
+    out = capsys.readouterr().out
+    assert "✓ | Bonjour" in out
+    assert "! the server ended the reply with 'guardrail'" in out
+    body = server.asked[0].body
+    assert body["model"] == "lora-7"
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert {"top_p", "seed"}.isdisjoint(body)
+    assert main(["chat", "--server-setting=omit=[seed]"]) == 2
 
 
 def test_command_takes_the_adapters_own_model_and_a_users_catalogue(

@@ -76,7 +76,7 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     rows.parent.mkdir()
     rows.write_text("{}\n", encoding="utf-8")
     found = eval_plan(evaluation.config, {})
-    assert found.share_done == pytest.approx(1 / 3)
+    assert found.share_done == pytest.approx(1 / 5)
     assert seconds_of(found, TRIAL) < seconds_of(
         StagePlan(**{**vars(found), "share_done": 0.0}), TRIAL
     )

@@ -14,12 +14,14 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from gatt.errors import GenerationError, ModelError
+from gatt.errors import ConfigError, GenerationError, ModelError
 from gatt.generation.base import Generation, can_prefill, stream_seed
 from gatt.generation.scripted import ScriptedEngine
 from gatt.generation.servers import engine as module
-from gatt.generation.servers.answer import MOST_BYTES, Fault, post
+from gatt.generation.servers.answer import MOST_BYTES, Fault, Reading, post
 from gatt.generation.servers.engine import OpenAIEngine
+from gatt.generation.servers.neutral import NEUTRAL
+from gatt.generation.servers.proxies import is_loopback
 from tests.support.servers.faulty_server import (
     BROKEN,
     KEY,
@@ -77,7 +79,9 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
         assert server.asked[-1].body["model"] == "lora-7"
         with pytest.raises(ModelError, match=r"'x'.*gatt"):
             adapted.generate([request("a")], PARAMS, "x")
-    assert (engine.counters.num_replies, engine.counters.num_sampled_tokens) == (3, 21)
+    counters = engine.counters
+    assert (counters.num_replies, counters.num_sampled_tokens) == (3, 21)
+    assert (counters.num_prompt_tokens, counters.num_cached_tokens) == (9, 6)
     (sent,) = (a for a in server.asked if len(a.body["messages"]) == 3)
     assert sent.body == {
         "model": MODEL,
@@ -86,6 +90,7 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
         "temperature": 0.7,
         "top_p": 0.9,
         "seed": stream_seed(3, "a/2") % 2**31,
+        **NEUTRAL,
         "top_k": -1,
     }
     assert sent.headers["authorization"] == f"Bearer {KEY}"
@@ -126,6 +131,103 @@ def test_too_many_requests_are_waited_out_and_use_up_no_tries() -> None:
         assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
 
 
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "86400"}])
+@pytest.mark.parametrize("status", [429, 200])
+def test_a_quota_that_is_used_up_is_told_in_one_line_and_ends_the_run(
+    caplog, headers, status: int
+) -> None:
+    """Good replies between the refusals start the wait anew; a wait longer than the limit is not begun."""
+    words = {"error": {"code": 429, "message": "40 requests a day"}}
+    with FaultyServer(
+        lambda asked: Answer(status, words, headers) if "bad" in asked.prompt else "ok"
+    ) as server:
+        engine = engine_for(server, max_wait_seconds=0.3)
+        with pytest.raises(GenerationError) as caught:
+            engine.generate([request("a"), *(request(f"bad{n}") for n in range(9))], PARAMS)
+        assert all(a.nth == 0 for a in server.asked) == bool(headers)
+    facts = ("429", "40 requests a day", "server.max_wait_seconds", "run again")
+    assert [fact for fact in facts if fact not in str(caught.value)] == []
+    (line,) = caplog.messages or ["40 requests a day"] * bool(headers)
+    assert "40 requests a day" in line
+
+
+def test_fields_that_a_server_refuses_are_left_out() -> None:
+    with FaultyServer() as server:
+        engine_for(server, omit=("top_p", "seed", "temperature")).generate([request("a")], PARAMS)
+        assert set(server.asked[-1].body) - NEUTRAL.keys() == {"model", "messages", "max_tokens"}
+        engine_for(server, omit=("max_tokens",), max_tokens_field="max_completion_tokens").generate(
+            [request("b")], PARAMS
+        )
+        assert {"max_tokens", "max_completion_tokens"}.isdisjoint(server.asked[-1].body)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message", "way"),
+    [
+        ({}, "Unsupported parameter: 'top_p'; Unknown field seed", "server.omit: [top_p, seed]"),
+        ({}, "'temperature' does not support 0.0 with this model", "server.omit: [temperature]"),
+        ({}, "Unsupported parameter: 'max_tokens'", "server.max_tokens_field: max_completion_tokens"),
+        ({}, "Use 'max_completion_tokens' instead", "server.max_tokens_field: max_completion_tokens"),
+        ({"max_tokens_field": "max_completion_tokens"}, "Extra inputs: max_completion_tokens",
+         "server.max_tokens_field: max_tokens"),
+        ({}, "max_tokens is too large: 9. This model supports at most 8 completion tokens",
+         "a smaller max_new_tokens"),
+        ({"extra_body": {"top_k": 1}}, "top_k is unknown", "server.extra_body without top_k"),
+        ({"can_prefill": True}, "Unknown: add_generation_prompt", "server.can_prefill: false"),
+        ({}, "no", "server.omit"),
+    ],
+)  # fmt: skip
+def test_the_advice_after_a_refusal_names_a_setting_that_works(settings, message, way) -> None:
+    asked = request("a", prefill="I " if settings.get("can_prefill") else "")
+    with (
+        FaultyServer(always(error(400, message))) as server,
+        pytest.raises(GenerationError) as caught,
+    ):
+        engine_for(server, **settings).generate([asked], PARAMS)
+    assert way in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("variables", "url", "facts"),
+    [
+        ({"ALL_PROXY": "socks://10.0.0.1:1080"}, "http://host.invalid/v1", ("ALL_PROXY", "socks")),
+        ({"https_proxy": "socks5://10.0.0.1:1"}, "https://host.invalid/v1", ("https_proxy", "socksio")),
+        ({"HTTP_PROXY": "http://127.0.0.1:9"}, "http://host.invalid/v1", ("HTTP_PROXY", "NO_PROXY")),
+        ({"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "invalid"}, "http://host.invalid/v1",
+         ("server.urls",)),
+    ],
+)  # fmt: skip
+def test_a_proxy_in_the_way_is_named_by_its_variable(monkeypatch, variables, url, facts) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises((ConfigError, GenerationError)) as caught:
+        OpenAIEngine(MODEL, settings(url, max_retries=0)).generate([request("a")], PARAMS)
+    assert [fact for fact in facts if fact not in str(caught.value)] == []
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["socks://10.0.0.1:1080", "http://127.0.0.1:9", "nonsense://"])
+def test_servers_of_this_machine_are_asked_without_a_proxy(monkeypatch, proxy: str) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    with FaultyServer() as server:
+        local = [server.url, server.url.replace("127.0.0.1", "localhost")]
+        for url in local:
+            engine = OpenAIEngine(MODEL, settings(url))
+            assert engine.generate([request("a")], PARAMS) == [right(request("a"))]
+        if proxy.startswith("http:"):
+            both = OpenAIEngine(MODEL, settings(*local, "http://host.invalid/v1"))
+            assert both.generate([request("b")], PARAMS) == [right(request("b"))]
+    loopback = (
+        "http://[::1]:8/v1",
+        "http://127.9.9.9/v1",
+        "http://a.localhost/v1",
+        "http://0.0.0.0/v1",
+    )
+    assert all(map(is_loopback, loopback))
+    assert not any(map(is_loopback, ("http://10.0.0.1/v1", "http://localhost.com/v1")))
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [({"Retry-After": "7"}, 7.0), ({"Retry-After": "0.5"}, 0.5), ({"Retry-After": "99"}, 60.0),
@@ -138,7 +240,7 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
 
     async def busy(http: httpx2.AsyncClient) -> Fault:
         with pytest.raises(Fault) as caught:
-            await post(http, "http://host/v1", {}, 5.0, str, "")
+            await post(http, "http://host/v1", {}, 5.0, Reading(clean=str))
         return caught.value
 
     transport = httpx2.MockTransport(lambda _: httpx2.Response(429, headers=headers))
@@ -151,14 +253,27 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
     [
         ("length", Generation(WRONG, "length", 7)),
         (error(400, "This model's maximum context length is 512 tokens."), TOO_LONG),
-        (error(413, "the request exceeds the available context size (512 tokens)"), TOO_LONG),
+        (
+            error(500, "Input length (9 tokens) exceeds the maximum allowed length (8 tokens)."),
+            TOO_LONG,
+        ),
+        (Answer(413, b"<html>Payload Too Large</html>"), TOO_LONG),
+        (
+            Answer(422, {"detail": [{"loc": ["max_tokens"], "msg": "must be > 0", "input": -4}]}),
+            TOO_LONG,
+        ),
+        (Answer(200, {"error": {"code": 400, "message": "prompt is too long"}}), TOO_LONG),
+        ("eos", Generation(WRONG, "other", 7, "eos")),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
         ("content_filter", Generation(WRONG, "content_filter", 7)),
     ],
 )
-def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation) -> None:
+def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation, caplog) -> None:
     with FaultyServer(always(answer)) as server:
-        assert engine_for(server).generate([request("a")], PARAMS) == [expected]
+        asked = [request("a"), request("b")]
+        assert engine_for(server).generate(asked, PARAMS) == [expected] * 2
+    # The first prompt that is too long is told, with the server's words.
+    assert len(caplog.messages) == (expected == TOO_LONG)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ URL = "http://host:8000/v1"
         ({"extra_body": {"seed": 1}}, ("extra_body", "'seed'")),
         ({"max_retries": -1}, ("max_retries", "-1")),
         ({"timeout_seconds": float("nan")}, ("timeout_seconds", "nan")),
+        ({"max_wait_seconds": 0}, ("max_wait_seconds", "0")),
     ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, Any], facts) -> None:
@@ -106,6 +107,10 @@ def test_what_decides_the_replies() -> None:
     config = EngineConfig(model="t", dtype="float32", server=server)
     assert config.decisive() == {
         "model": "t", "server": {"can_prefill": False, "extra_body": {"top_k": -1}},
+    }  # fmt: skip
+    changed = ServerConfig(urls=(URL,), omit=("top_p", "seed"), stop_reasons=("eos",))
+    assert changed.decisive() == {
+        "can_prefill": False, "extra_body": {}, "omit": ["seed", "top_p"], "stop_reasons": ["eos"],
     }  # fmt: skip
     moved = ServerConfig(urls=("http://b/v1",), max_concurrency=2, extra_body={"top_k": -1})
     assert EngineConfig(model="t", server=moved).decisive() == config.decisive()

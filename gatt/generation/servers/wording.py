@@ -1,0 +1,138 @@
+"""What the words of a server's error mean, since servers share no codes.
+
+A status of 400 may be a mistake in the settings, which ends a run, or a prompt that is too long at one
+turn, which does not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+_LOOKED_AT: Final = 2000
+"""Characters of a message that are read: some servers repeat the whole prompt behind it."""
+_SENTENCE_END: Final = re.compile(r"(?<=[.;!?])\s+|\n")
+# Names of settings and other kinds of tokens, which say nothing of the prompt.
+_NOT_OF_A_PROMPT: Final = re.compile(
+    r"\bmax(?:imum)? (?:\w+ )?tokens"
+    r"|\b(?:completion|output|generated|new|api|access|auth\w*|bearer|stop|special) tokens?"
+    r"|context (?:deadline|cancell?ed)|.*\bper (?:second|minute|hour|day)\b.*"
+)
+_SUBJECT: Final = (
+    r"\b(?:prompt|inputs?|context|messages?|conversation|sequence|requested|tokens?)\b"
+)
+_SIZE: Final = r"\b(?:tokens?|characters|size|window|long|length|context (?:limit|exceed))"
+_LIMIT: Final = (
+    r"exceed|overflow|\btoo (?:long|large|many|big|high|much)|\b\w+er than\b|\b(?:more|less) than\b"
+    r"|at most|up to|beyond|\bfit\b|limit|maximum|reduce|shorten"
+    r"|(?:must|should) be (?:in\b|<|\[|within)|\d ?> ?\d"
+)
+_TOO_LONG: Final = re.compile(
+    rf"(?=.*{_SUBJECT})(?=.*{_SIZE})(?=.*(?:{_LIMIT}))"
+    r"|exceed\w* (?:\S+ ){0,3}context|context size"
+    r"|\b(?:prompt|input|payload|request(?: body| entity)?) (?:(?:is|was) )?too (?:long|large|big)"
+    r"|\btoo many (?:\w+ )?(?:tokens|messages|turns)"
+    r"|上下文|超长|超[过過出]"
+)
+_FIELD: Final = r"(?:\bmax(?:imum)? ?(?:\w+ )?tokens|\bmax length|\b[nu]+m? predict)"
+_NOT_POSITIVE: Final = (
+    r"(?:positive|negative|(?<![\w.])-\d"
+    r"|(?:at least|>=?|(?:greater|larger|more|less) than(?: or equal to)?"
+    r"|minimum(?: of)?|be) ?(?:0|1|zero|one)\b)"
+)
+_NEGATIVE_REST: Final = re.compile(
+    rf"{_FIELD}.{{0,120}}?{_NOT_POSITIVE}|{_NOT_POSITIVE}.{{0,80}}?{_FIELD}"
+)
+"""At least one token is always asked for: a smaller number is what the prompt left of the context."""
+_FILTERED: Final = re.compile(r"content (?:filter|policy|management)|responsible ?ai ?policy")
+_UNKNOWN_FIELD: Final = re.compile(
+    r"unsupported|not support|unknown|unrecogni|unexpected|extra|not (?:permitted|allowed)|deprecated"
+)
+_STATUS_OF_WORDS: Final = (
+    (429, r"rate.?limit|too many requests|throttl|quota"),
+    (401, r"unauthori[sz]ed|authenti|api.?key|permission|forbidden"),
+    (404, r"not.?found|no such model|does not exist|unknown model"),
+    (400, r"invalid|unsupported|bad.?request|validation|not supported"),
+)
+
+
+def is_about_length(words: str) -> bool:
+    """Whether an error says that the prompt is too long, or that it leaves no room for a reply.
+
+    Args:
+        words: code and message of the error.
+    """
+    folded = _folded(words)
+    return bool(_NEGATIVE_REST.search(folded)) or any(
+        _TOO_LONG.search(_NOT_OF_A_PROMPT.sub(" ", sentence))
+        for sentence in _SENTENCE_END.split(folded)
+    )
+
+
+def is_about_a_filter(words: str) -> bool:
+    """Whether an error says that a content filter withheld the reply."""
+    return bool(_FILTERED.search(_folded(words)))
+
+
+def _folded(words: str) -> str:
+    return re.sub(r"[`'\"*_]+", " ", words[:_LOOKED_AT].lower()).replace("  ", " ")
+
+
+def error_of(answer: Any) -> tuple[str, str, int]:
+    """Return message, code and status of the error in a body; "", "" and 0 where it states none.
+
+    The forms are those of OpenAI (`error` with `message` and `code`), FastAPI (`detail`) and older
+    servers (`object: error`). Values that the server repeats (`input`) are left out.
+    """
+    found: Any = answer
+    if isinstance(answer, Mapping) and answer.get("error"):
+        found = answer["error"]
+    if not isinstance(found, Mapping):
+        return ("" if found is answer else _text(found)), "", 0
+    given = [found.get(key) for key in ("code", "status", "status_code", "type")]
+    codes = [str(code) for code in given if code and not isinstance(code, Mapping | list)]
+    status = next((int(code) for code in codes if re.fullmatch("[45][0-9]{2}", code)), 0)
+    names = [code for code in codes if not code.isdecimal()]
+    said = next((found[key] for key in ("message", "detail", "msg") if found.get(key)), "")
+    # An `error` without one of them is shown whole.
+    said = said or (found if found is not answer else "")
+    return _text(said), (names or codes or [""])[0], status
+
+
+def status_of_words(words: str) -> int:
+    """Return the status that belongs to an error that came with status 200; 500 where none is plain."""
+    if is_about_length(words):
+        return 400
+    folded = words.lower()
+    return next((status for status, form in _STATUS_OF_WORDS if re.search(form, folded)), 500)
+
+
+def named_fields(words: str, fields: Iterable[str]) -> list[str]:
+    """Return the fields of a request that an error names, in order."""
+    return [
+        name
+        for name in fields
+        if re.search(rf"(?<![a-z]){name.replace('_', '[ _-]?')}(?![a-z])", words, re.IGNORECASE)
+    ]
+
+
+def is_unknown_field(words: str) -> bool:
+    """Whether an error says that the server does not know a field, rather than its value."""
+    return bool(_UNKNOWN_FIELD.search(_folded(words)))
+
+
+def _text(said: Any) -> str:
+    """Return what an error says as text, without the values that it repeats."""
+    if isinstance(said, str):
+        return said
+    if isinstance(said, list):
+        said = [
+            {k: v for k, v in one.items() if k != "input"} if isinstance(one, Mapping) else one
+            for one in said
+        ]
+    try:
+        return json.dumps(said, ensure_ascii=False)
+    except RecursionError:
+        return ""
