@@ -37,7 +37,7 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
         switch=wanted,
         instructions=InstructionChoice(num_entries=(1.0,), families=("hobby", "behaviour")),
     )
-    given = compose([catalog.entry("behaviour.shop.free_returns")], Random(0))
+    given = compose([catalog.entry("behaviour.dental.insurance")], Random(0))
     cases = [Case(f"c{n}", dialogue(n, 5), given, None) for n in range(60)]
     plain = Case("p", dialogue(1, 5), None, None)
     found = add_switches(settings, catalog, [*cases, plain])

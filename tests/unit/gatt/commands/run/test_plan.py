@@ -40,7 +40,7 @@ def test_a_plan_of_all_stages_writes_nothing(bot: Path, capsys) -> None:
     assert tree(bot.parent) == before
     out = capsys.readouterr().out
     for what in ("[1/3] synth", "6 samples of 36 turns", "[2/3] train", "30 steps of 1 rows",
-                 "[3/3] eval", "1 cases", "12 replies and 0 probes", "GPU hours", "GB to train"):  # fmt: skip
+                 "[3/3] eval", "1 cases", "20 replies and 0 probes", "GPU hours", "GB to train"):  # fmt: skip
         assert what in out
 
 
