@@ -235,12 +235,11 @@ def _compose(turn: _Turn, config: TeacherConfig, seed: int) -> None:
         return
     own = _own_reply(turn) if instruction.programs else None
     for plain in (turn.usable, own):
-        text = (
-            apply_programs(instruction.programs, _with_utterances(turn, plain, seed))
-            if plain
-            else None
-        )
-        if turn.reply is None and text and text != plain:
+        if turn.reply is not None or not plain:
+            continue
+        text = apply_programs(instruction.programs, _with_utterances(turn, plain, seed))
+        # A draw that nothing was added to was refused before; the own reply may have the form already.
+        if text and (text != plain or plain == own):
             _offer(turn, text, "composed", config)
 
 
