@@ -8,6 +8,7 @@ be seen as an echo where replies are judged. The texts stand in `gauntlet.yaml`.
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,8 @@ import yaml
 
 from gatt.data.answers import answers
 from gatt.data.bank.read import load_bank
+from gatt.data.catalog.ordinary_replies import is_ordinary
+from gatt.data.catalog.programs import apply_program
 from gatt.data.catalog.read import CONFLICTS_FILE, load_catalog, parse_family, read_files
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry
@@ -29,8 +32,15 @@ from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import all_kinds, verifier_class
 from gatt.verifiers.text.echo import echoed
 from gatt.verifiers.text.sentences import sentences
+from gatt.verifiers.text.words import words
 
 SHOWN_CHARACTERS = 60
+NUM_FORMS, NUM_PLAIN = 20, 10
+"""Forms that are drawn of an entry with parameters, and plain replies that each of them gets."""
+MOST_BY_CHANCE = 0.02
+"""Share of plain replies that may have a form unasked, where ordinary replies do not have it."""
+MIN_PLAIN_WORDS = 3
+_PLAIN = re.compile(r"[A-Z][A-Za-z',-]*(?: [A-Za-z',-]+)* [A-Za-z'-]{3,}[.]")
 
 
 def check_catalog(place: Path) -> tuple[tuple[Entry, ...], list[str]]:
@@ -39,7 +49,8 @@ def check_catalog(place: Path) -> tuple[tuple[Entry, ...], list[str]]:
     All good replies of an entry must pass its verifiers together; no bad or junk reply may, nor one
     that only talks about the instruction or echoes its hint. No canned string, echo or copy may count as
     right at a question of the bank or about the speaker. No junk reply may pass the verifiers of a probe.
-    Wordings are unique over the folder, values within their family.
+    Of an entry with parameters the same is checked of drawn forms, and of what its program makes
+    (`check_forms`). Wordings are unique over the folder, values within their family.
 
     Returns:
         The entries that could be read, and the problems as `file entry: what`.
@@ -72,10 +83,12 @@ def check_entry(entry: Entry) -> list[str]:
     found = [
         f"no {name!r} reply: expected at least one"
         for name in ("good", "bad")
-        if not getattr(entry, name)
+        # What its program makes of plain replies is checked instead.
+        if not getattr(entry, name) and not (name == "good" and entry.program)
     ]
     try:
         found += _judged(specs, entry.good, entry.bad)
+        found += check_forms(entry)
         right = [(turn, reply) for turn, reply in joint_junk(entry) if turn.is_joint(specs, reply)]
         # "Returns are free within 30 days." holds the answer to one question by chance.
         num_right = Counter(reply for _, reply in right)
@@ -99,6 +112,50 @@ def check_entry(entry: Entry) -> list[str]:
         # A kind that is not shipped fails on one of the replies.
         found.append(str(error))
     return found
+
+
+def check_forms(entry: Entry) -> list[str]:
+    """Return what is wrong with drawn forms of an entry that has a program or parameters.
+
+    What the program makes of plain replies must pass, and hardly a plain reply may pass as it is, unless an
+    ordinary reply keeps to the form. Good, bad and junk replies and talk are judged in every drawn form.
+    """
+    if not (entry.program or entry.variants):
+        return []
+    found: dict[str, None] = {}
+    unasked: list[str] = []
+    rng, num_made, num_plain = random.Random(entry.id), 0, 0
+    for _ in range(NUM_FORMS if entry.variants else 1):
+        form = entry.draw(rng)
+        # An only form gets more of them.
+        plain = rng.sample(_plain_replies(), NUM_PLAIN if entry.variants else 5 * NUM_PLAIN)
+        made = [
+            text for reply in plain if form.program and (text := apply_program(form.program, reply))
+        ]
+        num_made += len(made)
+        problems = _failing(form.verifiers, made, "what the program makes,")
+        problems += _judged(form.verifiers, form.good, form.bad)
+        problems += _passing(form.verifiers, talk_about(form), "talk about the instruction")
+        if not is_ordinary(form.verifiers):
+            unasked += _passing(form.verifiers, plain, f"{form.id}: plain reply")
+        num_plain += len(plain)
+        found |= dict.fromkeys(f"{form.id}: {problem}" for problem in problems)
+    # A word that is asked for may stand in a reply by chance.
+    if len(unasked) > MOST_BY_CHANCE * num_plain:
+        found |= dict.fromkeys(unasked)
+    if entry.program and not num_made:
+        found["the program makes nothing of any plain reply"] = None
+    return list(found)
+
+
+@cache
+def _plain_replies() -> tuple[str, ...]:
+    """Return replies of the bank that are sentences: of some words, without digits and single letters."""
+    bank = load_bank()
+    replies = [row.reply for row in bank.questions]
+    replies += [row.reply for row in bank.told]
+    replies += [row.reply for row in bank.small_talk]
+    return tuple(r for r in replies if _PLAIN.fullmatch(r) and len(words(r)) > MIN_PLAIN_WORDS)
 
 
 def check_verifier(kind: str) -> list[str]:
@@ -214,19 +271,24 @@ def _read_entries(
     for number, item in enumerate(listed if isinstance(listed, list) else [], start=1):
         name = item.get("id") if isinstance(item, dict) else None
         try:
-            yield path.name, parse_family({**raw, "entries": [item]})[2][0]
+            some = parse_family({**raw, "entries": [item]})[2]
+            yield from ((path.name, entry) for entry in some)
         except (CatalogError, VerifierError) as error:
             # What is wrong with the head of the file comes back with every entry.
             found.setdefault(str(error), f"{path.name} {name or f'entry {number}'}: {error}")
     problems += found.values() or [whole_file]
 
 
-def _judged(specs: Sequence[VerifierSpec], good: Sequence[str], bad: Sequence[str]) -> list[str]:
-    failing = [
-        f"good reply {_shown(reply)} does not pass: {_evidence(specs, reply)}"
-        for reply in good
+def _failing(specs: Sequence[VerifierSpec], replies: Iterable[str], what: str) -> list[str]:
+    return [
+        f"{what} {_shown(reply)} does not pass: {_evidence(specs, reply)}"
+        for reply in replies
         if overall(check_all(specs, reply)) != "pass"
     ]
+
+
+def _judged(specs: Sequence[VerifierSpec], good: Sequence[str], bad: Sequence[str]) -> list[str]:
+    failing = _failing(specs, good, "good reply")
     return failing + _passing(specs, bad, "bad reply") + _passing(specs, JUNK, "junk")
 
 

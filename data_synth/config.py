@@ -52,7 +52,8 @@ class TeacherConfig:
     prefill_attempts: int = 1
     """Further draws with a given beginning, for entries that have `prefills`."""
     compose: bool = True
-    """Whether to add an entry's utterance to a reply if every draw was rejected."""
+    """Whether to make a target by program if every draw was rejected: an entry's utterance is added to a draw,
+    or a draw, else the dialogue's own reply, is brought into the entry's form."""
     quality: QualityConfig = field(default_factory=QualityConfig)
     """Which replies are no targets, whatever the verifiers say."""
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 import yaml
 
 from gatt.data.answers import answers
+from gatt.data.catalog.programs import texts_added
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError
@@ -239,7 +240,7 @@ class SampleTargets:
 
     Args:
         quality: which replies count as the same.
-        instructions: of the sample. What they want said (utterances, beginnings) repeats by
+        instructions: of the sample. What they want said (utterances, beginnings, texts of a form) repeats by
             design and is left out of the comparison.
     """
 
@@ -247,7 +248,9 @@ class SampleTargets:
         self, quality: QualityConfig, instructions: Iterable[Instruction | None] = ()
     ) -> None:
         self._limit = quality.near_duplicate
-        told = {w.casefold() for i in instructions if i for w in (*i.utterances, *i.prefills)}
+        given = [i for i in instructions if i]
+        told = {w.casefold() for i in given for w in (*i.utterances, *i.prefills)}
+        told |= {w.casefold() for i in given for w in texts_added(i.programs)}
         longest_first = sorted(told, key=lambda w: (-len(w), w))
         self._own = re.compile("|".join(map(re.escape, longest_first))) if told else None
         self._short: Counter[str] = Counter()

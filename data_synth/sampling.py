@@ -2,8 +2,8 @@
 
 Source: Llama 2, arXiv:2307.09288, section 3.3 ("in a process analogous to
 rejection sampling"). Deviations: the teacher may read a request to be brief, draws with
-a hint or a given beginning follow rejected ones, and an utterance may be added; each
-target names its kind.
+a hint or a given beginning follow rejected ones, an utterance may be added, and a program may
+bring a plain reply into a form; each target names its kind.
 """
 
 from __future__ import annotations
@@ -16,13 +16,21 @@ from typing import Any
 from data_synth.config import TeacherConfig
 from data_synth.filters import Draw, SampleTargets, refuse
 from data_synth.plan import PlannedSample
+from gatt.data.catalog.programs import apply_programs
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TargetKind, TurnTarget
 from gatt.data.switches import texts_in_force
 from gatt.data.views import JOINT, prompt_of_turn, view_by_turn
-from gatt.generation.base import Engine, Generation, GenerationRequest, can_prefill, forget
+from gatt.generation.base import (
+    Engine,
+    FinishReason,
+    Generation,
+    GenerationRequest,
+    can_prefill,
+    forget,
+)
 from gatt.verifiers import check_all, overall
 
 
@@ -42,7 +50,7 @@ class _Turn:
     """Reason of each draw that was refused."""
     verdicts: tuple[Mapping[str, Any], ...] = ()
     usable: str | None = None
-    """A reply that only the verifiers rejected; `compose` adds to it."""
+    """A reply that only the verifiers rejected; `compose` works on it."""
 
     @property
     def instruction(self) -> Instruction | None:
@@ -87,8 +95,8 @@ def sample_batch(
             _judge(turn, generation, kind, config)
     if config.compose:
         for turn in turns:
-            if turn.reply is None and turn.usable:
-                _compose(turn, seed)
+            if turn.reply is None:
+                _compose(turn, config, seed)
     return [
         GattSample(
             id=sample.id,
@@ -173,13 +181,23 @@ def _request(
 def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: TeacherConfig) -> None:
     """Make a draw that passes filters and verifiers the target of its turn; else note the reason."""
     turn.attempts += 1
-    text = generation.text.strip()
+    _offer(turn, generation.text.strip(), kind, config, generation.finish, generation.server_end)
+
+
+def _offer(
+    turn: _Turn,
+    text: str,
+    kind: TargetKind,
+    config: TeacherConfig,
+    finish: FinishReason = "stop",
+    server_end: str = "",
+) -> None:
     told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
     expect = turn.sample.dialogue.expectations[turn.turn - 1]
-    draw = Draw(text, generation.finish, turn.instruction, config.brief, told, expect)
+    draw = Draw(text, finish, turn.instruction, config.brief, told, expect)
     if reason := refuse(draw, config.quality):
         # The reasons of a turn are stored as words of one text.
-        words = "_".join(generation.server_end.split())
+        words = "_".join(server_end.split())
         turn.refused.append(f"{reason}:{words}" if words else reason)
     else:
         _verify(turn, text, kind)
@@ -207,24 +225,47 @@ def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
         turn.refused.append("repeats_target")
 
 
-def _compose(turn: _Turn, seed: int) -> None:
-    """Add to a rejected reply those utterances that let further verifiers pass.
+def _compose(turn: _Turn, config: TeacherConfig, seed: int) -> None:
+    """Offer the last usable draw with what it lacks, then the dialogue's own reply brought into the form.
+
+    Utterances come first, so that a form holds them too. What is composed is judged like a draw.
+    """
+    instruction = turn.instruction
+    if instruction is None:
+        return
+    own = _own_reply(turn) if instruction.programs else None
+    for plain in (turn.usable, own):
+        if turn.reply is not None or not plain:
+            continue
+        text = apply_programs(instruction.programs, _with_utterances(turn, plain, seed))
+        # A draw that nothing was added to was refused before; the own reply may have the form already.
+        if text and (text != plain or plain == own):
+            _offer(turn, text, "composed", config)
+
+
+def _own_reply(turn: _Turn) -> str | None:
+    """Return the reply that stands in the dialogue at the turn, None where it has none."""
+    place = len(prompt_of_turn(turn.sample.dialogue, turn.turn))
+    messages = turn.sample.dialogue.messages
+    return messages[place].content.strip() if place < len(messages) else None
+
+
+def _with_utterances(turn: _Turn, plain: str, seed: int) -> str:
+    """Return a reply with those utterances that let further verifiers pass.
 
     A combination of entries may need an utterance of each entry.
     """
     instruction = turn.instruction
-    if instruction is None or not turn.usable:
-        return
+    assert instruction is not None
 
     def num_passed_by(text: str) -> int:
         return sum(v.status == "pass" for v in check_all(instruction.verifiers, text))
 
     rng = random.Random(f"{seed}/{turn.sample.id}/{turn.turn}/compose")
-    text = turn.usable if turn.usable[-1] in ".!?…" else turn.usable + "."
-    num_passed, is_longer = num_passed_by(turn.usable), False
+    text = plain if plain[-1] in ".!?…" else plain + "."
+    num_passed, is_longer = num_passed_by(plain), False
     for utterance in rng.sample(instruction.utterances, len(instruction.utterances)):
         longer = f"{text} {utterance}"
         if (num := num_passed_by(longer)) > num_passed:
             text, num_passed, is_longer = longer, num, True
-    if is_longer:
-        _verify(turn, text, "composed")
+    return text if is_longer else plain

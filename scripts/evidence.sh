@@ -155,16 +155,11 @@ draw_qwen() { # draw_qwen SOURCE FAMILY NUM [KEY=VALUE…]: samples of the 1.5B 
   fi
   # Given beginnings bring a hobby's name and little sense, so it is drawn with examples more often.
   [[ $family != hobby ]] || keys+=(--teacher.hint_attempts=5 --teacher.prefill_attempts=0)
-  # Half of the formats: the others are the family's held-out values.
-  [[ $family != format ]] || keys+=(--instructions.splits='[heldout_family]' --instructions.values="[$formats]"
-    --teacher.brief="Keep it short.")
+  [[ $family != format ]] || keys+=(--teacher.brief="Keep it short.")
   [[ $family != plain ]] || keys+=(--plain_fraction=1 --source.seed=1)
   [[ $family == plain ]] || keys+=(--instructions.families="[$family]")
   configs=configs/qwen synth "qwen/${source}_$family" --num_samples="$num" "${keys[@]}" "$@"
 }
-formats=$(printf 'format.%s, ' one_sentence at_most_fifteen_words lowercase uppercase no_commas ends_with_question \
-  ends_over_and_out starts_well_now dear_friend bullet_points two_paragraphs in_brackets)
-formats=${formats%, }
 stage_qwen_chats() {
   [[ ! -d results/qwen ]] || restore qwen qwen
   draw_qwen chitchat figure 20

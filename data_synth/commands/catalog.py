@@ -87,7 +87,8 @@ def _entry_lines(catalog: Catalog) -> Iterator[str]:
     longest = max(len(entry.id) for entry in catalog.entries)
     for entry in catalog.entries:
         kinds = ", ".join(dict.fromkeys(spec.kind for spec in entry.verifiers))
-        yield f"{entry.id:<{longest}}  {entry.split:<14}  {entry.value} ({kinds})"
+        others = f" and {len(entry.variants) - 1} other forms" if entry.variants else ""
+        yield f"{entry.id:<{longest}}  {entry.split:<14}  {entry.value}{others} ({kinds})"
 
 
 def _family_table(catalog: Catalog) -> Table:

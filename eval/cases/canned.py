@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from eval.records.case import Case
+from gatt.data.catalog.programs import apply_programs
 from gatt.data.catalog.read import Catalog
 from gatt.data.instruction import Entry, Instruction
 from gatt.verifiers import check_all, overall
@@ -29,8 +30,8 @@ def canned_reply(instruction: Instruction, entries: Mapping[str, Entry]) -> str:
     """Return the first candidate that keeps the instruction by its rules; without any the first one.
 
     "I am NAME." of a person, "I love HOBBY." of a hobby, an utterance of a behaviour, the first good
-    example of a language or a format, and all of them in a row where several entries are joined. An
-    instruction of no entry gives its utterance, or its own words.
+    example of a language or a format, perhaps brought into the form that was drawn, and all of them in a
+    row where several entries are joined. An instruction of no entry gives its utterance, or its own words.
 
     Args:
         instruction: of a case.
@@ -42,7 +43,9 @@ def canned_reply(instruction: Instruction, entries: Mapping[str, Entry]) -> str:
     firsts = [next(_parts(entries[name])) for name in instruction.entries if name in entries]
     candidates = [" ".join(firsts), *parts, *instruction.utterances[:1], instruction.text]
     usable = [text for text in candidates if text.strip()]
-    for text in usable:
+    # A form with drawn values has no good example of its own.
+    in_form = (apply_programs(instruction.programs, text) or text for text in usable)
+    for text in (*usable, *in_form):
         if instruction.verifiers and overall(check_all(instruction.verifiers, text)) == "pass":
             return text
     return usable[0]

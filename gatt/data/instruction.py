@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from gatt.data.variants import Variants
 from gatt.errors import CatalogError
 from gatt.runs.input_file import parse_json
 from gatt.runs.typed import ShapeError, typed
@@ -73,6 +74,20 @@ class Entry:
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What it says of the speaker: the fact that a user may ask for (`name`, `home`, …) and the right answers.
     In a catalogue file the key is `speaker`."""
+    program: str = ""
+    """Brings a plain reply into the form: name and parameters as JSON, see `gatt.data.catalog.programs`."""
+    variants: Variants | None = field(default=None, compare=False, repr=False)
+    """Its other forms, where it has parameters: it then stands for all of them, in the first one."""
+
+    @property
+    def base_id(self) -> str:
+        """The id without the values that were drawn: "format.bullets" of "format.bullets[3]"."""
+        return self.id.partition("[")[0]
+
+    def draw(self, rng: random.Random) -> Entry:
+        """Return a form with drawn values; an entry without parameters as it is."""
+        drawn: Entry = self.variants.draw(rng) if self.variants else self
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,8 @@ class Instruction:
     """Those of one entry, since a reply has one beginning; see `compose`."""
     examples: tuple[str, ...] = ()
     """Those of the entry; none where several are combined, which no example keeps all."""
+    programs: tuple[str, ...] = ()
+    """Those of the entries that have one."""
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Those of all entries; of two answers to the same question the first entry's."""
 
@@ -128,10 +145,10 @@ class Instruction:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
         """Return the instruction of its JSON form."""
-        # Older samples have no examples and no facts.
-        raw = {"examples": (), "facts": "{}", **raw}
+        # Older samples have no examples, no programs and no facts.
+        raw = {"examples": (), "programs": (), "facts": "{}", **raw}
         found = {one.name: raw[one.name] for one in fields(cls)}
-        for name in ("entries", "families", "utterances", "prefills", "examples"):
+        for name in ("entries", "families", "utterances", "prefills", "examples", "programs"):
             found[name] = tuple(found[name])
         found["verifiers"] = tuple(map(VerifierSpec.from_dict, raw["verifiers"]))
         found["probes"] = tuple(map(Probe.from_dict, raw["probes"]))
@@ -153,7 +170,7 @@ def _read_facts(text: object) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Pairs that must not stand in one instruction; a side is a family or an entry id.
+    """Pairs that must not stand in one instruction; a side is a family or an entry id, with or without values.
 
     Two entries of one family always conflict unless the family is listed in
     `repeatable`.
@@ -164,10 +181,10 @@ class Conflicts:
 
     def between(self, a: Entry, b: Entry) -> bool:
         """Whether the two entries exclude each other."""
-        if a.id == b.id or (a.family == b.family and a.family not in self.repeatable):
+        if a.base_id == b.base_id or (a.family == b.family and a.family not in self.repeatable):
             return True
         others = self._others
-        return any(side in others.get(x, ()) for x in (a.id, a.family) for side in (b.id, b.family))
+        return any(side in others.get(x, ()) for x in _sides(a) for side in _sides(b))
 
     @cached_property
     def _others(self) -> Mapping[str, Set[str]]:
@@ -179,11 +196,18 @@ class Conflicts:
         return found
 
 
+def _sides(entry: Entry) -> tuple[str, ...]:
+    """Return the names under which a conflict may stand: family, entry, and entry with its values."""
+    # The held-out values of an entry conflict as the others do.
+    return (entry.family, entry.base_id, entry.base_id.removesuffix(".unseen"), entry.id)
+
+
 def compose(
     entries: Sequence[Entry], rng: random.Random, terse_probability: float = 0.5
 ) -> Instruction:
     """Return the instruction that the entries make together, in a random wording.
 
+    Of an entry with parameters the values are drawn; `id` names them, `entries` does not.
     Verifiers, probes, hints and utterances of all entries stand side by side.
     Prefills are those of the first entry that is a role, or else of the first
     that has any: nothing but the beginning brings a model into a role, whereas a
@@ -199,12 +223,13 @@ def compose(
     """
     if not entries:
         raise CatalogError("an instruction needs at least one catalogue entry, found none")
+    entries = [entry.draw(rng) for entry in entries]
     wording: Wording = "terse" if rng.random() < terse_probability else "verbose"
     texts = [e.terse if wording == "terse" else rng.choice(e.verbose) for e in entries]
     return replace(
         _joined(entries, wording),
         text=" ".join(texts),
-        entries=tuple(e.id for e in entries),
+        entries=tuple(e.base_id for e in entries),
         families=tuple(dict.fromkeys(e.family for e in entries)),
         examples=entries[0].examples if len(entries) == 1 else (),
     )
@@ -240,6 +265,12 @@ def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instructi
         hint=" ".join(p.hint for p in parts if p.hint) or None,
         utterances=tuple(dict.fromkeys(u for p in parts for u in p.utterances)),
         prefills=next((p.prefills for p in (*roles, *parts) if p.prefills), ()),
+        programs=tuple(
+            program
+            for p in parts
+            for program in (p.programs if isinstance(p, Instruction) else (p.program,))
+            if program
+        ),
         facts={name: given for p in reversed(parts) for name, given in p.facts.items()},
     )
 

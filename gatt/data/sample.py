@@ -41,7 +41,7 @@ class TurnTarget:
     """Why there is no target: `rejected`, `cut`, `blank`, `degenerate`, …"""
     kind: TargetKind | None = None
     """`sampled` from the sampling view, `hinted` with the teacher hint, `prefilled` with a given
-    beginning, or `composed` with an utterance added."""
+    beginning, or `composed`: with an utterance added, or brought into a form by program."""
     attempts: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
     """Verdicts on the target, or on the last rejected reply where there is none."""

@@ -21,6 +21,9 @@ A file holds one family::
         utterances: []            # for the compose teacher
         prefills: []              # beginnings of a reply, for a teacher that misses the role
         examples: []              # a chat for the teacher to imitate: message, reply, message, reply
+        program: {name: ends, text: "."}  # optional: brings a plain reply into the form, see programs.py
+        parameters: {city: [Lyon, Nice]}  # optional: values drawn anew for each instruction, for placeholders
+        heldout_parameters: {city: [Metz]}  # optional: a second entry, '<id>.unseen', of split heldout_value
         cancel: ["..."]           # optional: ways to take it back in mid-dialogue
         good: ["..."]             # replies that must pass, at least one
         bad: ["..."]              # replies that must fail, at least one
@@ -30,22 +33,20 @@ A file holds one family::
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from gatt.data.instruction import SPLITS, Conflicts, Entry
+from gatt.data.catalog.entries import parse_entries, typed_values
+from gatt.data.instruction import SPLITS, Conflicts, Entry, Instruction
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.typed import ShapeError, typed
 from gatt.runs.yaml_file import read_mapping
-from gatt.verifiers import build, own_versions
+from gatt.verifiers import own_versions
 from gatt.verifiers.own_kinds import read_kind_file
 from gatt.verifiers.table import use_kind_files
 
-T = TypeVar("T")
 CONFLICTS_FILE = "conflicts.yaml"
 File = tuple[Path, dict[str, Any]]
 """A catalogue file and what it holds."""
@@ -72,7 +73,7 @@ class Catalog:
         return own_versions(spec for some in specs for spec in some)
 
     def entry(self, entry_id: str) -> Entry:
-        """Return the entry of an id.
+        """Return the entry of an id; of one with parameters its first form, or the one in brackets.
 
         Raises:
             CatalogError: no such entry; the nearest one is named.
@@ -80,9 +81,21 @@ class Catalog:
         for entry in self.entries:
             if entry.id == entry_id:
                 return entry
+            if entry.variants and entry_id.startswith(f"{entry.id}["):
+                form: Entry | None = entry.variants.named(entry_id[len(entry.id) + 1 : -1])
+                if form is not None:
+                    return form
         ids = [e.id for e in self.entries]
         hint = did_you_mean(entry_id, ids, ": see `gatt catalog list`")
         raise CatalogError(f"no catalogue entry {entry_id!r}{hint}")
+
+    def entries_of(self, instruction: Instruction) -> list[Entry]:
+        """Return the entries of an instruction made of this catalogue, in the forms that it drew.
+
+        Raises:
+            CatalogError: no such entry.
+        """
+        return [self.entry(name) for name in instruction.id.split("+")]
 
     def select(
         self,
@@ -162,7 +175,7 @@ def load_catalog(*places: Path) -> Catalog:
         for path, raw in files:
             try:
                 if path.name == CONFLICTS_FILE:
-                    found = _typed(Conflicts, raw, "file")
+                    found = typed_values(Conflicts, raw, "file")
                     pairs |= found.pairs
                     repeatable |= found.repeatable
                 else:
@@ -195,7 +208,7 @@ def read_files(place: Path) -> tuple[list[File], list[tuple[Path, Exception]]]:
     for path in catalog_files(place):
         try:
             raw = read_yaml(path)
-            names = _typed(_Kinds, {"verifiers": raw.get("verifiers")}, "file").verifiers
+            names = typed_values(_Kinds, {"verifiers": raw.get("verifiers")}, "file").verifiers
             use_kind_files(read_kind_file(path.parent / Path(name).expanduser()) for name in names)
             files.append((path, raw))
         except (CatalogError, VerifierError) as error:
@@ -235,108 +248,12 @@ def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:
         CatalogError: unknown or missing keys, or an entry that breaks its contract.
         VerifierError: a verifier that cannot be built.
     """
-    found = _typed(_Family, raw, "file")
+    found = typed_values(_Family, raw, "file")
     if not found.entries:
         raise CatalogError("no 'entries': expected a list with at least one")
-    entries = [_parse_entry(found.family, {**found.defaults, **e}) for e in found.entries]
+    entries = [
+        entry
+        for e in found.entries
+        for entry in parse_entries(found.family, {**found.defaults, **e})
+    ]
     return found.family, found.about, entries
-
-
-def _parse_entry(family: str, raw: dict[str, Any]) -> Entry:
-    """Return one entry, its placeholders filled in and its verifiers built once."""
-    where = f"entry {raw.get('id', '?')!r}"
-    value = raw.get("value")
-    # A number reads as it was written, `true` does not.
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        raw["value"] = str(value)
-    facts = raw.pop("facts", None) or {}
-    if not isinstance(facts, dict) or not all(isinstance(f, str | int) for f in facts.values()):
-        raise CatalogError(f"{where}: 'facts' is {facts!r}: expected a mapping of names to texts")
-    given = {"value": raw.get("value"), **facts}
-    speaker = _speaker(_fill(raw.pop("speaker", None) or {}, given, where), where)
-    given |= {f"speaker.{fact}": some for fact, some in speaker.items()}
-    filled = _fill(raw, given, where)
-    for holder in (filled, *_mappings(filled.get("probes"))):
-        if isinstance(holder.get("verifiers"), list):
-            holder["verifiers"] = [_spec(one) for one in holder["verifiers"]]
-    filled["facts"] = speaker
-    entry = _typed(Entry, {"family": family, **filled}, where)
-    if not entry.id.startswith(f"{family}."):
-        raise CatalogError(f"{where}: expected an id that starts with {family + '.'!r}")
-    for key, found in vars(entry).items():
-        texts = found if isinstance(found, tuple) else (found,)
-        is_missing = key in ("verbose", "verifiers") and not found
-        if is_missing or any(isinstance(t, str) and not t.strip() for t in texts):
-            raise CatalogError(f"{where}: {key!r} is {found!r}: expected some text")
-    if len(entry.examples) % 2:
-        raise CatalogError(
-            f"{where}: 'examples' has {len(entry.examples)} texts: expected a reply after each message"
-        )
-    for spec in (*entry.verifiers, *(v for p in entry.probes for v in p.verifiers)):
-        try:
-            build(spec)
-        except (VerifierError, TypeError) as error:
-            raise VerifierError(f"{where}: {error}") from None
-    return entry
-
-
-def _typed(kind: type[T], raw: Mapping[str, Any], where: str) -> T:
-    """Return a value of the file; a key without a value is as good as none."""
-    try:
-        return typed(kind, {key: value for key, value in raw.items() if value is not None})
-    except ShapeError as error:
-        raise CatalogError(f"{where}: {error}") from None
-
-
-def _mappings(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _spec(raw: object) -> object:
-    """Return a verifier as `VerifierSpec` holds it; in YAML its parameters stand beside its kind."""
-    if not isinstance(raw, dict) or "kind" not in raw:
-        return raw
-    return {"kind": raw["kind"], "params": {k: v for k, v in raw.items() if k != "kind"}}
-
-
-def _speaker(raw: object, where: str) -> dict[str, list[str]]:
-    """Return the facts of a speaker; an answer alone stands for a list of one."""
-    is_usable = isinstance(raw, dict) and all(isinstance(fact, str) for fact in raw)
-    lists = (
-        {k: v if isinstance(v, list) else [v] for k, v in raw.items()}
-        if isinstance(raw, dict)
-        else {}
-    )
-    answers = [answer for some in lists.values() for answer in some]
-    if not is_usable or not all(lists.values()) or not all(map(_is_answer, answers)):
-        raise CatalogError(
-            f"{where}: 'speaker' is {raw!r}: expected a mapping of facts to right answers, such as "
-            "{name: [Maria], age: [34]}"
-        )
-    return {fact: [str(answer) for answer in some] for fact, some in lists.items()}
-
-
-def _is_answer(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
-
-
-def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
-    """Fill '{name}' placeholders in every text of a nested value; a text that is one of a list becomes it."""
-    if isinstance(value, str):
-        if isinstance(whole := facts.get(value.removeprefix("{").removesuffix("}")), list):
-            return list(whole)
-
-        def fact(match: re.Match[str]) -> str:
-            if match[1] not in facts:
-                raise CatalogError(
-                    f"{where}: placeholder {match[0]!r} is no fact (known: {', '.join(facts)})"
-                )
-            given = facts[match[1]]
-            return str(given[0] if isinstance(given, list) else given)
-
-        return re.sub(r"\{([a-z_][a-z0-9_]*(?:\.[a-z_]+)?)\}", fact, value)
-    if isinstance(value, Mapping):
-        return {k: _fill(v, facts, where) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_fill(v, facts, where) for v in value]
-    return value

@@ -122,7 +122,7 @@ class SwitchDraw:
         place: SwitchPlace = "system" if rng.random() < config.system else "user"
         new: Sequence[Entry] | Instruction
         if kind == "cancel":
-            new = [self.catalog.entry(name) for name in given.entries]
+            new = self.catalog.entries_of(given)
         elif kind == "replace":
             new = compose(self._instead(given, others, rng), rng, self.terse_probability)
         else:
@@ -146,6 +146,6 @@ class SwitchDraw:
         """Return the entries that go together with all of an instruction's own."""
         if not self.config.add:
             return []
-        own = [self.catalog.entry(name) for name in given.entries]
+        own = self.catalog.entries_of(given)
         between = self.catalog.conflicts.between
         return [e for e in self.pool if not any(between(e, one) for one in own)]

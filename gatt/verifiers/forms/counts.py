@@ -1,4 +1,7 @@
-"""Kinds that count: `bullets`, `sentences`, `words`, `lines`, `paragraphs`, `emoji`, `number`."""
+"""Kinds that count.
+
+`bullets`, `characters`, `emoji`, `lines`, `number`, `occurrences`, `paragraphs`, `sentences`, `words`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from gatt.verifiers.base import Verdict
 from gatt.verifiers.phrases import Patterns
 from gatt.verifiers.rule import Rule
 from gatt.verifiers.text.markup import strip_markdown
+from gatt.verifiers.text.matching import Terms
 from gatt.verifiers.text.sentences import sentence_spans
+from gatt.verifiers.text.task_talk import without_task_talk
 from gatt.verifiers.text.words import words
 
 Count = Annotated[int, Ge(0)]
@@ -84,6 +89,16 @@ class Words(CountRule):
         return len(words(strip_markdown(_ADDRESS.sub("x", reply))))
 
 
+class Characters(CountRule):
+    """Passes if the number of characters, white space at the edges aside, is within the bounds."""
+
+    kind = "characters"
+
+    def count(self, reply: str) -> int:
+        """Return the number of characters."""
+        return len(reply.strip())
+
+
 class Lines(CountRule):
     """Passes if the number of lines that hold a letter or digit is within the bounds."""
 
@@ -136,3 +151,23 @@ class Number(MarkRule):
 
     kind = "number"
     pattern = _RE.NUMBER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Occurrences(MarkRule):
+    """Passes if the number of times that one of some terms is said is within the bounds.
+
+    Args:
+        any_of: the terms, at least one; see `TermMatcher` for what an occurrence is.
+    """
+
+    kind = "occurrences"
+    any_of: Terms
+    min: Count | None = 2
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        hits = self.any_of.hits(without_task_talk(reply))
+        is_within = (self.min or 0) <= len(hits) <= (self.max or len(hits))
+        found = f"says {self.any_of} {len(hits)} times"
+        return self.verdict("pass" if is_within else "fail", found, hits[0].span if hits else None)

@@ -15,7 +15,7 @@ from gatt.verifiers.rule import Rule
 from gatt.verifiers.text.markup import strip_markdown
 from gatt.verifiers.text.words import words
 
-Case = Literal["lower", "upper"]
+Case = Literal["lower", "title", "upper"]
 # Categories of Unicode: `str.islower` takes the signs of "20 ºC" and "2ª" for small letters.
 _CAPITALS, _SMALL = frozenset({"Lu", "Lt"}), frozenset({"Ll"})
 PATTERN, TOLERANCE = (5, 7, 5), 1
@@ -66,22 +66,24 @@ def _refuse(constant: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LetterCase(Rule):
-    """Passes if every letter that has a case is in the asked one.
+    """Passes if every letter that has a case is in the asked one; in title case the first one of each word.
 
     A reply without such letters (Chinese) is undecided.
 
     Args:
-        case: `lower` or `upper`.
+        case: `lower`, `upper`, or `title` ("Take The Early Train").
     """
 
     kind = "letter_case"
-    version = 2
+    version = 3
     reads_markup = True
 
     case: Case
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
+        if self.case == "title":
+            return self._title(reply)
         wrong, right = (_CAPITALS, _SMALL) if self.case == "lower" else (_SMALL, _CAPITALS)
         categories = [unicodedata.category(character) for character in reply]
         for index, category in enumerate(categories):
@@ -91,6 +93,15 @@ class LetterCase(Rule):
         if right.isdisjoint(categories):
             return self.undecided("no letter that has a case")
         return self.passed(f"all letters are {self.case} case")
+
+    def _title(self, reply: str) -> Verdict:
+        cased = [w for w in words(reply) if unicodedata.category(w[0]) in _CAPITALS | _SMALL]
+        for word in cased:
+            if unicodedata.category(word[0]) in _SMALL:
+                return self.failed(f"{word!r} starts with a small letter")
+        if not cased:
+            return self.undecided("no letter that has a case")
+        return self.passed("each word starts with a capital")
 
 
 @dataclass(frozen=True, kw_only=True)

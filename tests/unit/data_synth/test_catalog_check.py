@@ -75,12 +75,25 @@ def test_a_sound_folder_has_no_problem(tmp_path):
         ({"verbose": ["You enjoy chess."]}, "talk about the instruction 'You enjoy chess.' passes"),
         ({"verifiers": [{"kind": "term"}]}, "unknown verifier kind 'term', did you mean 'terms'?"),
         ({"hint": "{town}"}, "placeholder '{town}' is no fact"),
+        ({"program": {"name": "asks"}}, "what the program makes, "),
+        (
+            {"parameters": {"who": ["pawn", "king"]}, "good": ["A {who}."]},
+            "chess[king]: good reply",
+        ),
     ],
 )
 def test_a_seeded_fault_is_found_and_placed(tmp_path, changes, expected):
     found = problems(write(tmp_path, TENNIS, other(**changes)))
     assert all(line.startswith("hobbies.yaml hobby.chess: ") for line in found)
     assert any(expected in line for line in found)
+
+
+def test_a_plain_reply_that_passes_a_form_is_found(tmp_path, monkeypatch):
+    program = {"name": "ends", "text": "Chess."}
+    assert problems(write(tmp_path, other(good=[], program=program))) == []
+    monkeypatch.setattr(catalog_check, "_plain_replies", lambda: ("We play chess.",) * 50)
+    (found,) = problems(write(tmp_path, other(good=[], program=program)))
+    assert "plain reply 'We play chess.' passes" in found
 
 
 def test_every_broken_entry_of_a_file_is_reported(tmp_path):

@@ -19,7 +19,7 @@ CATALOG = load_catalog()
 OF: dict[str, list[Entry]] = {
     family: [e for e in CATALOG.entries if e.family == family] for family in CATALOG.families
 }
-LEAST = {"figure": 100, "hobby": 60, "language": 20, "persona": 40, "behaviour": 40, "format": 20}
+LEAST = {"figure": 100, "hobby": 60, "language": 20, "persona": 40, "behaviour": 40, "format": 40}
 PERSONAS = read_yaml(default_catalog_path() / "personas.yaml")["entries"]
 ORDINARY = (
     "I would take the early train, because it is faster.",
@@ -42,12 +42,16 @@ def test_entries_are_judged_right_enough_complete_and_a_fifth_is_held_out(family
     assert len(entries) >= LEAST[family]
     splits = Counter(entry.split for entry in entries)
     if family == "format":
-        assert set(splits) == {"heldout_family"}
+        # Kinds; the values that are held out of a trained kind are an entry of their own.
+        num_kinds = splits["train"] + splits["heldout_family"]
+        assert num_kinds >= LEAST[family]
+        assert 0.2 <= splits["heldout_family"] / num_kinds <= 0.35
+        assert splits["heldout_value"] >= 25
     else:
         assert 0.15 <= splits["heldout_value"] / splits.total() <= 0.25
     for entry in entries:
         assert len(set(entry.verbose)) >= 3, entry.id
-        assert min(len(entry.good), len(entry.bad)) >= 2, entry.id
+        assert min(len(entry.good), len(entry.bad)) >= (0 if entry.program else 2), entry.id
         assert entry.hint, entry.id
         assert entry.probes, entry.id
         texts = (*entry.verbose, entry.terse, entry.hint, *entry.utterances, *entry.good)

@@ -10,6 +10,7 @@ from data_synth.config import TeacherConfig
 from data_synth.filters import QualityConfig
 from data_synth.plan import PlannedSample
 from data_synth.sampling import sample_batch
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample
 from gatt.generation.base import Generation, GenerationRequest
@@ -121,6 +122,46 @@ def test_an_utterance_that_breaks_the_other_rule_is_not_a_target() -> None:
     strict = replace(DENTIST, verifiers=(*TENNIS.verifiers, VerifierSpec("sentences", {"max": 1})))
     sample, _ = teach(f"{OFF} today.", strict)
     assert {(t.reply, t.reason) for t in sample.targets} == {(None, "rejected")}
+
+
+UPPER = replace(
+    TENNIS,
+    verifiers=(VerifierSpec("letter_case", {"case": "upper"}),),
+    utterances=(),
+    programs=('{"name": "cased", "case": "upper"}',),
+)
+
+
+def test_a_program_brings_the_draw_or_else_the_dialogues_own_reply_into_the_form() -> None:
+    sample, _ = teach(f"{OFF}.", UPPER)
+    assert {(t.kind, t.reply) for t in sample.targets} == {("composed", f"{OFF.upper()}.")}
+    # No draw is usable.
+    sample, _ = teach("Sea sea sea sea sea sea sea sea sea.", UPPER)
+    own = [m.content.upper() for m in sample.dialogue.messages[1::2]]
+    assert [(t.kind, t.reply) for t in sample.targets] == [("composed", reply) for reply in own]
+    both = replace(
+        UPPER, verifiers=(*TENNIS.verifiers, *UPPER.verifiers), utterances=TENNIS.utterances
+    )
+    sample, _ = teach(f"{OFF}.", both)
+    assert {t.reply for t in sample.targets} == {f"{OFF}. {TENNIS.utterances[0]}".upper()}
+
+
+def test_what_a_program_makes_is_refused_like_a_draw() -> None:
+    day = Expectation(any_of=("day 2",), kind="question")
+    planned = dialogue(1)
+    messages = [replace(m, expect=day) if m.role == "user" else m for m in planned.messages]
+    asking = replace(planned, messages=tuple(messages))
+    config = TeacherConfig(quality=REPEATABLE)
+    engine = RecordingEngine(lambda _: f"{OFF}.")
+    (sample,) = sample_batch(
+        engine, [PlannedSample("s0", asking, UPPER)], config, seed=3, provenance={}
+    )
+    assert [t.kind for t in sample.targets] == [None, "composed", None]
+    # The draws, and the dialogue's own reply in the form.
+    assert [t.refused[-1] for t in sample.targets if t.reply is None] == ["wrong"] * 2
+    unable = replace(UPPER, programs=('{"name": "digits"}',))
+    sample, _ = teach(f"{OFF}.", unable)
+    assert {t.reply for t in sample.targets} == {None}
 
 
 def test_nothing_is_composed_when_it_is_off_or_there_is_no_utterance() -> None:

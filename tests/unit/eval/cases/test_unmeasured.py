@@ -115,10 +115,13 @@ def test_what_is_not_measured_is_said_before_the_first_reply(
 
 
 FOLLOWED_BY_NEARLY_ALL = {
-    "format.one_sentence", "format.two_sentences", "format.no_commas", "format.no_digits",
-    "format.no_exclamation_marks", "format.without_the", "format.at_most_fifteen_words",
-    "format.at_least_fifty_words", "format.lowercase", "format.with_number",
-    "format.ends_with_question", "format.three_lines",
+    f"format.{name}"
+    for name in (
+        "ends_with_question", "lines", "sentences", "sentences.unseen", "one_sentence", "max_sentences",
+        "max_sentences.unseen", "max_words", "max_words.unseen", "min_words", "min_words.unseen", "lowercase",
+        "first_word_caps", "no_character", "no_character.unseen", "no_digits", "without_word",
+        "without_word.unseen", "with_number", "word_range", "max_characters", "no_letter",
+    )
 }  # fmt: skip
 
 

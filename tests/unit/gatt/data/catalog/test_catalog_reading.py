@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from gatt.data.catalog.read import load_catalog
-from gatt.errors import GattError
+from gatt.data.instruction import compose
+from gatt.errors import CatalogError, GattError
+from gatt.verifiers.spec import VerifierSpec
 
 ENTRY = """
 family: hobby
@@ -41,6 +44,12 @@ def write(folder: Path, text: str, name: str = "hobby.yaml") -> Path:
         ("value: tennis", "value: x\n    probes: [What?]", "'probes.0' is 'What?'"),
         ("value: tennis", "value: x\n    probes: [{question: Q?}]", "'probes.0.verifiers'"),
         ("value: tennis", "value: x\n    split: trian", "'split' is 'trian'"),
+        ("value: tennis", "value: x\n    parameters: [a]", "parameters ['a']"),
+        ("value: tennis", "value: x\n    parameters: {a: []}", "parameters {'a': []}"),
+        ("value: tennis", "value: x\n    heldout_parameters: {a: [1]}", "without 'parameters'"),
+        ("value: tennis", 'value: "{b}"\n    parameters: {a: [1]}', "'{b}' is no fact"),
+        ("value: tennis", "value: x\n    program: {name: sing}", '"sing"'),
+        ("value: tennis", "value: x\n    program: {name: asks, a: 1}", "'a'"),
         ("value: tennis", "value: x\n    hnit: a", "'hnit', did you mean 'hint'"),
         ("value: tennis", "value: x\n    value: y", "value' is already given in line 5"),
     ],
@@ -80,3 +89,62 @@ def test_numbers_null_lists_and_facts_with_digits_are_fine(tmp_path: Path) -> No
     (entry,) = load_catalog(tmp_path).entries
     assert (entry.value, entry.terse, entry.verbose) == ("7", "In Lyon.", ("You enjoy 7.",))
     assert entry.facts == {"home": ("Lyon",), "age": ("7",)}
+
+
+FORMS = """
+family: form
+entries:
+  - id: form.lines
+    value: "{n} lines from {who}"
+    parameters: {n: [{n: 3, words: three}, {n: 2, words: two}], who: [Al, Bo]}
+    heldout_parameters: {n: [{n: 5, words: five}], who: [Cy]}
+    verbose: ["Write {words} lines, {who}.", "Lines: {n}, {who}."]
+    terse: "Form: {value}."
+    verifiers: [{kind: lines, min: "{n}", max: "{n}"}]
+    program: {name: parts, n: "{n}"}
+    good: ["a", "{n}"]
+    bad: ["{words}"]
+"""
+
+
+def test_an_entry_with_parameters_is_drawn_anew_and_found_again(tmp_path: Path) -> None:
+    catalog = load_catalog(write(tmp_path, FORMS, "forms.yaml"))
+    seen, unseen = catalog.entries
+    assert [(e.id, e.split, e.value) for e in (seen, unseen)] == [
+        ("form.lines", "train", "3 lines from Al"),
+        ("form.lines.unseen", "heldout_value", "5 lines from Cy"),
+    ]
+    assert seen.variants is not None
+    assert len(seen.variants) == 4
+    # A good reply without a placeholder is one of the first form.
+    assert (seen.good, unseen.good, catalog.entry("form.lines[2; Bo]").good) == (
+        ("a", "3"),
+        ("5",),
+        ("2",),
+    )
+    rng = random.Random(0)
+    drawn = [compose([seen], rng, 0.0) for _ in range(40)]
+    assert {made.id for made in drawn} == {
+        f"form.lines[{n}; {w}]" for n in (3, 2) for w in ("Al", "Bo")
+    }
+    assert {made.entries for made in drawn} == {("form.lines",)}
+    for made in drawn:
+        (entry,) = catalog.entries_of(made)
+        assert entry.id == made.id
+        assert made.text in entry.verbose
+        num = int(made.id[11])
+        assert made.verifiers == (VerifierSpec("lines", {"min": num, "max": num}),)
+        assert made.programs == (f'{{"name": "parts", "n": {num}}}',)
+        assert type(made).from_dict(made.as_dict()) == made
+    assert catalog.conflicts.between(seen, catalog.entry("form.lines[2; Al]"))
+    with pytest.raises(CatalogError, match=r"form\.lines\[9\]"):
+        catalog.entry("form.lines[9]")
+
+
+def test_held_out_values_conflict_as_the_others_do(tmp_path: Path) -> None:
+    write(tmp_path, FORMS, "forms.yaml")
+    write(tmp_path, "pairs: [[form.lines, hobby]]", "conflicts.yaml")
+    catalog = load_catalog(write(tmp_path, ENTRY))
+    tennis = catalog.entry("hobby.tennis")
+    for name in ("form.lines[2; Al]", "form.lines.unseen", "form.lines.unseen[5; Cy]"):
+        assert catalog.conflicts.between(tennis, catalog.entry(name))

@@ -56,7 +56,7 @@ def test_a_replaced_instruction_shares_no_entry_and_an_added_one_no_conflict(cat
             assert not set(switch.instruction.entries) & set(old.entries)
             assert switch.instruction.text in switch.text
             continue
-        first, second = (catalog.entry(e) for e in switch.instruction.entries)
+        first, second = catalog.entries_of(switch.instruction)
         assert not catalog.conflicts.between(first, second)
         added = switch.instruction.text.removeprefix(old.text + " ")
         assert added in switch.text
