@@ -6,18 +6,17 @@ Shapes: B rows, T tokens, N supervised tokens, P tokens of a piece, H hidden siz
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
 from torch.nn import functional
-from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from gatt.comb.attention.backend import IMPLEMENTATION, Backend, CombAttention
 from gatt.comb.collator import RowGeometry
 from gatt.comb.comb import IGNORE
+from gatt.comb.head import Head, causal_lm, replaced
 from gatt.errors import TrainingError
 
 PIECE: Final = 2**22
@@ -69,7 +68,7 @@ def batch_loss(
         TrainingError: a model that ignores `logits_to_keep`.
     """
     targets = Targets.of(batch)
-    base, head = _causal_lm(model), Head(model)
+    base, head = causal_lm(model), Head(model)
     forward = base.forward
     labels_N = batch["labels"].flatten()[targets.places_N]
     by_kl_N = torch.zeros_like(labels_N, dtype=torch.bool)
@@ -85,12 +84,13 @@ def batch_loss(
     def held(hidden_PH: torch.Tensor, piece: slice) -> tuple[torch.Tensor, torch.Tensor]:
         assert base_KH is not None
         with torch.no_grad():
-            base_PV = head(base_KH[piece], is_adapted=False)
+            # FSDP casts what a forward returns.
+            base_PV = head(base_KH[piece].to(hidden_PH.dtype), is_adapted=False)
         kl = kl_to_base(head(hidden_PH), base_PV)
         return kl_coef * kl, kl.detach()
 
-    def scored(**inputs: Any) -> dict[str, torch.Tensor]:
-        hidden_NH = _hidden(forward, head, inputs, targets)
+    def summed(hidden_BKH: torch.Tensor) -> dict[str, torch.Tensor]:
+        hidden_NH = targets.pick(model, hidden_BKH)
         loss, num_correct = _in_pieces(taught, head, hidden_NH[~by_kl_N])
         kl = torch.zeros_like(loss)
         if base_KH is not None:
@@ -98,7 +98,10 @@ def batch_loss(
             loss = loss + kl_loss
         return {"loss": loss, "kl": kl, "num_correct": num_correct}
 
-    with _replaced(base, scored):
+    def scored(**inputs: Any) -> dict[str, torch.Tensor]:
+        return head.in_place(forward, inputs, summed)
+
+    with replaced(base, scored):
         sums = model(**targets.inputs(model, batch, backend))
     return BatchLoss(**sums, num_taught=len(taught_N), num_kl=len(labels_N) - len(taught_N))
 
@@ -107,9 +110,11 @@ def hidden_by_kl(
     model: Any, batch: Mapping[str, torch.Tensor], backend: Backend = "split"
 ) -> torch.Tensor:
     """Return what the LM head reads at the tokens that are learned by the KL divergence, `[K, H]`."""
-    labels_BT = batch["labels"].masked_fill(~batch["by_kl"], IGNORE)
+    by_kl_BT = batch.get("by_kl", torch.zeros_like(batch["labels"], dtype=torch.bool))
+    labels_BT = batch["labels"].masked_fill(~by_kl_BT, IGNORE)
     targets = Targets.of({**batch, "labels": labels_BT})
-    return _hidden(model, Head(model), targets.inputs(model, batch, backend), targets)
+    inputs = targets.inputs(model, batch, backend)
+    return Head(model).in_place(model, inputs, lambda hidden: targets.pick(model, hidden))
 
 
 def supervised_logits(
@@ -121,7 +126,7 @@ def supervised_logits(
     """
     targets, head = Targets.of(batch), Head(model).module
     scored = head.forward
-    with _replaced(head, lambda hidden: scored(targets.pick(model, hidden)[None])):
+    with replaced(head, lambda hidden: scored(targets.pick(model, hidden)[None])):
         logits_NV = model(**targets.inputs(model, batch, backend)).logits[0]
     return logits_NV, batch["labels"].flatten()[targets.places_N]
 
@@ -184,7 +189,7 @@ class Targets:
         shared = {"input_ids": batch["input_ids"], "logits_to_keep": self.kept, "use_cache": False}
         if "source" not in batch:
             return {**shared, "attention_mask": batch["attention_mask"]}
-        implementation = _causal_lm(model).config._attn_implementation
+        implementation = causal_lm(model).config._attn_implementation
         if implementation != IMPLEMENTATION:
             raise ValueError(
                 f"a packed row for a model with attention {implementation!r}, which would mix its "
@@ -206,60 +211,11 @@ class Targets:
         """
         if hidden.shape[1] != len(self.kept):
             raise TrainingError(
-                f"{type(_causal_lm(model)).__name__} scored {hidden.shape[1]} positions where "
+                f"{type(causal_lm(model)).__name__} scored {hidden.shape[1]} positions where "
                 f"{len(self.kept)} were asked for: its forward ignores logits_to_keep, so it cannot be "
                 "trained here"
             )
         return hidden[self.rows_N, self.columns_N]
-
-
-class Head:
-    """The LM head of a causal LM, with what its forward makes of the head's output (soft cap, scale)."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = _causal_lm(model)
-        self.module = self.model.get_output_embeddings()
-        self._forward = self.model.forward
-
-    def __call__(self, hidden_PH: torch.Tensor, *, is_adapted: bool = True) -> torch.Tensor:
-        """Return the logits `[P, V]`; without `is_adapted` those of the head as it was before training."""
-        module = self.module
-        if not is_adapted:
-            module = getattr(module, "base_layer", getattr(module, "original_module", module))
-        logits_1PV = module(hidden_PH[None])
-        # The model's own forward finishes them; what stands before the head has nothing to do.
-        done = _HiddenAlone(last_hidden_state=logits_1PV[..., :1])
-        ids = torch.zeros(1, len(hidden_PH), dtype=torch.long, device=hidden_PH.device)
-        with ExitStack() as stack:
-            for inner in {self.model.base_model, self.model.get_decoder()}:
-                stack.enter_context(_replaced(inner, lambda *_, **__: done))
-            stack.enter_context(_replaced(self.module, lambda *_, **__: logits_1PV))
-            finished: torch.Tensor = self._forward(input_ids=ids, use_cache=False).logits[0]
-        return finished
-
-
-class _HiddenAlone(BaseModelOutputWithPast):  # type: ignore[misc]
-    """What stands before an LM head, without what some models hand on beside the hidden states."""
-
-    def __getattr__(self, name: str) -> None:
-        """Return None for whatever else a forward asks for, such as `router_logits`."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-
-
-def _hidden(
-    forward: Callable[..., Any], head: Head, inputs: Mapping[str, Any], targets: Targets
-) -> torch.Tensor:
-    """Return what the LM head reads at the targets, `[N, H]`, without its being computed."""
-    found: list[torch.Tensor] = []
-
-    def keep(hidden: torch.Tensor) -> torch.Tensor:
-        found.append(targets.pick(head.model, hidden))
-        return hidden[..., :1]
-
-    with _replaced(head.module, keep):
-        forward(**inputs)
-    return found[0]
 
 
 def _in_pieces(
@@ -267,7 +223,7 @@ def _in_pieces(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the sums of a cost and of its count over all pieces."""
     weights = [weight for weight in head.module.parameters() if weight.requires_grad]
-    size = max(PIECE // head.model.get_input_embeddings().weight.shape[0], 1)
+    size = max(PIECE // head.num_logits, 1)
     summed: tuple[torch.Tensor, torch.Tensor] = _Pieces.apply(cost, size, hidden_NH, *weights)  # type: ignore[no-untyped-call]
     return summed
 
@@ -303,21 +259,3 @@ class _Pieces(torch.autograd.Function):
     def backward(ctx: Any, *upstream: torch.Tensor) -> tuple[Any, ...]:
         """Return the gradients of the hidden states and of the head's weights."""
         return None, None, *(gradient * upstream[0] for gradient in ctx.saved_tensors)
-
-
-def _causal_lm(model: Any) -> Any:
-    """Return the model of transformers within DDP and PEFT."""
-    model = getattr(model, "module", model)
-    return model.get_base_model() if hasattr(model, "get_base_model") else model
-
-
-@contextmanager
-def _replaced(module: Any, forward: Callable[..., Any]) -> Iterator[None]:
-    """Let a module compute something else for a while."""
-    with ExitStack() as stack:
-        if "forward" in module.__dict__:
-            stack.callback(setattr, module, "forward", module.forward)
-        else:
-            stack.callback(delattr, module, "forward")
-        module.forward = forward
-        yield

@@ -13,6 +13,7 @@ from gatt.errors import ConfigError
 from gatt.generation.local.cpu_linear import multiplies_bfloat16
 from gatt.train.config import TrainConfig
 from gatt.train.runtime import supports_bf16
+from gatt.train.sharding import refuse_ignored_launch
 
 SAME: Final = (
     "learning_rate", "lr_scheduler_type", "warmup_steps", "num_train_epochs", "max_steps",
@@ -39,7 +40,8 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     would touch the rows.
 
     Raises:
-        ConfigError: a value that transformers or TRL refuse, or an integration that is not there.
+        ConfigError: a value that transformers or TRL refuse, an integration that is not there, or
+            sharding that Accelerate would ignore (`gatt.train.sharding.refuse_ignored_launch`).
     """
     report_to = config.report_to
     on_gpu = supports_bf16()
@@ -89,4 +91,5 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
         raise ConfigError(
             f"the training settings are refused: {' '.join(str(error).split())}"
         ) from None
+    refuse_ignored_launch()
     return args

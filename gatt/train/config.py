@@ -106,7 +106,7 @@ class TrainConfig:
     nothing but to answer as before: on those targets, and its own replies where they are the history,
     whatever `supervise` says, the Kullback-Leibler divergence from the model without any adapter. That
     keeps ordinary answers intact, for one more forward pass of rows that hold such a dialogue and
-    about twice the memory of their logits. Not for weights that are spread (FSDP, ZeRO stage 3)."""
+    about twice the memory of their logits."""
     plain_kl_coef: float = 1.0
     """Weight of a token learned by `kl` against one of a target, above 0."""
     history: Literal["reference", "sampled", "mixed"] = "reference"
@@ -174,7 +174,7 @@ class TrainConfig:
     transformers by its name, several of them, `all` that are installed, or `none`."""
     track: TrackConfig | None = None
     """Measure adherence turn by turn while it trains and keep the best adapter; null does not. The
-    adapter comes out the same either way."""
+    adapter comes out the same either way. Not for weights that are spread (FSDP, ZeRO stage 3)."""
     disable_tqdm: bool = False
     """No progress bar."""
     resume: bool = True

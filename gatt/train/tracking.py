@@ -25,9 +25,10 @@ from gatt.generation.local.engine import TransformersEngine
 from gatt.models.load import LoadedModel
 from gatt.runs.input_file import read_json
 from gatt.train.config import TrackConfig, TrainConfig
+from gatt.train.progress import ADHERENCE
 from gatt.train.run_folder import TRACKED
 from gatt.train.runtime import current_runtime, from_everyone, from_main, undisturbed
-from gatt.train.trainer import ADHERENCE, GattTrainer
+from gatt.train.trainer import GattTrainer
 
 
 class Counts(NamedTuple):
@@ -80,7 +81,7 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         Raises:
             ConfigError: a model whose weights no process holds whole.
         """
-        trainer.refuse_spread_weights("track")
+        trainer.refuse_spread_weights("track", "null")
         self._trainer = trainer
         self._evaluator = evaluator
         self._track = track

@@ -24,15 +24,13 @@ import logging
 import math
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import torch
 from peft import get_peft_model
-from tqdm.auto import tqdm  # type: ignore[import-untyped]
 from transformers import Trainer, set_seed
 from transformers.integrations import TensorBoardCallback
-from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
-from transformers.training_args import TrainingArguments
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
@@ -41,26 +39,15 @@ from gatt.comb.comb import IGNORE
 from gatt.comb.loss import batch_loss, hidden_by_kl
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
+from gatt.train.progress import CompactProgress
 from gatt.train.runtime import from_everyone, undisturbed
 from gatt.train.self_check import check_attention
+from gatt.train.sharding import any_process, spreads_weights, sum_in_float32, trained_weights
 
 LOGS = "logs"
 """Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
-
-ADHERENCE: Final = "eval_adherence"
-"""Begins the names of what is tracked: transformers' integrations show `eval_adherence/turn_20` as
-`eval/adherence/turn_20`."""
-
-FORMS: Final = {
-    "loss": "loss {:.4f}",
-    "mean_token_accuracy": "accuracy {:.3f}",
-    "plain_kl": "plain_kl {:.3f}",
-    "learning_rate": "lr {:.2e}",
-    "tokens_per_second": "{:,.0f} tokens/s",
-}
-"""What a line says of a step."""
 
 log = logging.getLogger(__name__)
 
@@ -139,8 +126,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             peft_config: of a fresh adapter, for a model without one.
 
         Raises:
-            ConfigError: `plain_loss` is `kl`, and the adapter has biases or the weights are spread over
-                the processes.
+            ConfigError: `plain_loss` is `kl` and the adapter has biases, `load_in_4bit` with weights
+                that are spread over the processes, or FSDP of version 1.
         """
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
@@ -167,18 +154,18 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             processing_class=tokenizer,
             peft_config=peft_config,
         )
+        sum_in_float32(self.accelerator)
         for name, weight in self.model.named_parameters():
             # Over a model in 4 bits TRL rounds the adapter to bfloat16, too coarse for small steps.
             weight.data = adapter.get(name, weight.data)
         if adapter:
-            self.refuse_spread_weights("load_in_4bit")
-        if config.plain_loss == "kl":
-            self.refuse_spread_weights("plain_loss 'kl'")
-            if any(adapter.bias != "none" for adapter in self.model.peft_config.values()):
-                raise ConfigError(
-                    "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
-                    "expected one with bias 'none', or plain_loss 'targets'"
-                )
+            self.refuse_spread_weights("load_in_4bit", "false")
+        self._has_kl = config.plain_loss == "kl"
+        if self._has_kl and any(a.bias != "none" for a in self.model.peft_config.values()):
+            raise ConfigError(
+                "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
+                "expected one with bias 'none', or plain_loss 'targets'"
+            )
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, TensorBoardCallback):
                 callback.logging_dir = str(config.output_dir / LOGS)
@@ -210,15 +197,18 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     @property
     def spreads_weights(self) -> bool:
         """Whether no process holds the whole model: FSDP, or ZeRO stage 3."""
-        plugin = getattr(self.accelerator.state, "deepspeed_plugin", None)
-        return bool(self.is_fsdp_enabled or getattr(plugin, "zero_stage", 0) == 3)
+        return spreads_weights(self.accelerator)
 
-    def refuse_spread_weights(self, setting: str) -> None:
-        """Raise a `ConfigError` where no process holds the whole model, which a setting needs."""
+    def refuse_spread_weights(self, setting: str, off: str) -> None:
+        """Raise a `ConfigError` where no process holds the whole model, which a setting needs.
+
+        `off` is the value of the setting that does not.
+        """
         if self.spreads_weights:
             raise ConfigError(
-                f"{setting}: the weights are spread over the processes (FSDP or ZeRO stage 3): expected DDP, "
-                "ZeRO stage 2 or one process, or this setting left out"
+                f"{setting}: the weights are spread over the processes (FSDP or ZeRO stage 3), but this "
+                f"needs the whole model on each: set {setting}={off}, or launch with accelerate/ddp or "
+                "accelerate/zero2"
             )
 
     def compute_loss(
@@ -234,7 +224,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         tokens of the whole step on all processes; outside of training it is None.
         """
         # Before the graph of the main forward pass takes memory.
-        base_KH = self._hidden_of_base(model, inputs) if "by_kl" in inputs else None
+        base_KH = self._hidden_of_base(model, inputs) if self._has_kl else None
         sums = batch_loss(model, inputs, self._backend, base_KH=base_KH, kl_coef=self._kl_coef)
         own = sums.num_taught + sums.num_kl
         num_items = torch.as_tensor(own if num_items_in_batch is None else num_items_in_batch)
@@ -250,12 +240,21 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         )
         return (loss, {}) if return_outputs else loss
 
-    def _hidden_of_base(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return `hidden_by_kl` of the model without its adapter."""
+    def _hidden_of_base(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor | None:
+        """Return `hidden_by_kl` of the model without its adapter; None where nothing is learned by it."""
+        has_kl = "by_kl" in inputs
+        # A forward of sharded weights takes all processes, also those without such a row.
+        if not (any_process(self.accelerator, has_kl) if self.spreads_weights else has_kl):
+            return None
         # Unwrapped: a forward of DDP's on some of the processes alone would hang.
         whole = self.accelerator.unwrap_model(model)
+        trained = [(weight, weight.requires_grad) for weight in whole.parameters()]
         with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
-            return hidden_by_kl(whole, inputs, self._backend)
+            # PEFT freezes the adapter, and FSDP2 stores at its first forward which weights are trained.
+            for weight, is_trained in trained:
+                weight.requires_grad_(is_trained)
+            hidden_KH = hidden_by_kl(whole, inputs, self._backend)
+        return hidden_KH if has_kl else None
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log with accuracy, KL divergence, tokens seen and speed since the last line, on every process."""
@@ -298,6 +297,14 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         ):
             args.warmup_steps = num_training_steps - 1
         return super().create_scheduler(num_training_steps, optimizer)
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """Save the adapter in float32; every process calls it."""
+        weights = trained_weights(self.model, self.accelerator)
+        if weights is None:
+            super().save_model(output_dir, _internal_call)
+        else:
+            self._save(output_dir, state_dict=weights)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write none: the adapter gets this project's own (`gatt.train.run_folder`)."""
@@ -353,43 +360,3 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
-
-
-class CompactProgress(ProgressCallback):  # type: ignore[misc]
-    """transformers' progress bar, with lines that a person can read along."""
-
-    def __init__(self, has_bar: bool = True) -> None:
-        super().__init__()
-        self.has_bar = has_bar
-
-    def on_train_begin(
-        self, _: TrainingArguments, state: TrainerState, *__: Any, **___: Any
-    ) -> None:
-        """Open the bar; that of a resumed run begins where it left off."""
-        self.current_step = state.global_step
-        if state.is_world_process_zero:
-            self.training_bar = tqdm(
-                total=state.max_steps, initial=state.global_step, disable=not self.has_bar,
-                dynamic_ncols=True,
-            )  # fmt: skip
-
-    def on_log(
-        self, _: TrainingArguments, state: TrainerState, *__: Any, logs: Any = None, **___: Any
-    ) -> None:
-        """Write one line; the summary at the end of training is left to the caller."""
-        logs = logs or {}
-        parts = [
-            form.format(logs[key]) for key, form in FORMS.items() if key in logs and "loss" in logs
-        ]
-        if f"{ADHERENCE}/seconds" in logs:
-            start = f"{ADHERENCE}/turn_"
-            rates = {k.removeprefix(start): rate for k, rate in logs.items() if k.startswith(start)}
-            shown = [f"turn {turn}: {rate:.0%}" for turn, rate in rates.items()] or ["undecided"]
-            parts = ["adherence", *shown, f"({logs[f'{ADHERENCE}/seconds']:.0f} s)"]
-        if not state.is_world_process_zero or not parts:
-            return
-        line = "  ".join([f"step {state.global_step}/{state.max_steps}", *parts])
-        if self.has_bar:
-            self.training_bar.write(line)
-        else:
-            log.info("%s", line)

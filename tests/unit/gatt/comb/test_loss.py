@@ -98,13 +98,17 @@ def test_the_head_scores_the_targets_alone_and_no_more_than_a_piece(layout, monk
     monkeypatch.setattr("gatt.comb.loss.PIECE", 2 * len(model.lm_head.weight))
     if layout == "comb":
         enable_comb_attention(model)
-    batch, scored = batch_of([COMB], layout), []
-    handle = model.lm_head.register_forward_pre_hook(lambda _, hidden: scored.append(hidden[0]))
+    batch, scored, hooked = batch_of([COMB], layout), [], []
+    score = model.lm_head.forward
+    model.lm_head.forward = lambda hidden: scored.append(hidden.shape) or score(hidden)
+    handle = model.lm_head.register_forward_pre_hook(lambda *_: hooked.append(1))
     before = dict(model.__dict__)
     batch_loss(model, batch)
     handle.remove()
-    # In front of the head the call for all positions, then a call that scores and one that is replaced.
-    assert max(hidden.shape[1] for hidden in scored[1:]) == 2
+    del model.lm_head.forward
+    assert [shape[1] for shape in scored] == [2, 2, 1]
+    # Hooks gather sharded weights on all processes together, and another process may have other pieces.
+    assert len(hooked) == 1
     logits, labels = supervised_logits(model, batch)
     assert logits.shape[0] == len(labels) == 5
     assert labels.tolist() == [40, 41, 42, 44, 43]

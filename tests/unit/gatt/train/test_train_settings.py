@@ -25,7 +25,6 @@ from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings
 from gatt.train.run import open_store, prepare, train
-from gatt.train.trainer import GattTrainer
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, write_samples
 
@@ -170,20 +169,13 @@ def test_what_is_no_number_stops_before_the_step(
             assert torch.equal(weight, before[name])
 
 
-def test_models_and_adapters_without_a_base_to_hold_to(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_adapter_without_a_base_to_hold_to(make: Any, tmp_path: Path) -> None:
     model = load_model(make().model).model
     lora = LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", bias="lora_only")
     get_peft_model(model, lora).save_pretrained(tmp_path / "biased")
     config = make(plain_loss="kl", init_adapter=tmp_path / "biased")
     write_samples(config.samples[0], [sample(1), sample(2, is_plain=True)])
     with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
-        train(config)
-    monkeypatch.setattr(GattTrainer, "spreads_weights", True)
-    with pytest.raises(
-        ConfigError, match=r"^plain_loss 'kl': the weights are spread over the proc"
-    ):
         train(config)
 
 

@@ -1,0 +1,133 @@
+"""One process, DDP, FSDP2, ZeRO-2 and ZeRO-3 on two processes: the same losses, adapters and resumes.
+
+Two processes of the CPU really shard the weights (`tests.support.sharding.cpu_shards`). All runs of a back
+end share one launch (`tests.support.sharding.runs`). DeepSpeed is an extra; without it its part is skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.support.sharding.runs import NUM_STEPS, RESUMED, RUNS, prepare_folder
+from tests.support.texts.doc_pages import ROOT
+
+pytestmark = pytest.mark.processes
+
+NEEDS_DEEPSPEED = pytest.mark.skipif(
+    importlib.util.find_spec("deepspeed") is None, reason="deepspeed, an extra, is not installed"
+)
+KINDS = [
+    pytest.param("ddp", "MULTI_GPU"),
+    pytest.param("fsdp2", "FSDP"),
+    pytest.param("zero2", "DEEPSPEED", marks=NEEDS_DEEPSPEED),
+    pytest.param("zero3", "DEEPSPEED", marks=NEEDS_DEEPSPEED),
+]
+SHARDS = str(ROOT / "tests" / "support" / "sharding" / "cpu_shards.py")
+TOLERANCE = {"bf16": 1e-3}
+"""Relative; of all other runs, in float32, 1e-6."""
+
+
+def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of Python; what hangs fails by its timeout."""
+    env = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+        "HF_HUB_OFFLINE": "1",
+        "TORCH_EXTENSIONS_DIR": str(folder / "extensions"),
+        **more,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        env=env, cwd=folder, capture_output=True, text=True, timeout=500, check=False,
+    )  # fmt: skip
+
+
+def launched(folder: Path, name: str, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Launch two processes with a configuration that is shipped."""
+    path = str(ROOT / "configs" / "accelerate" / f"{name}.yaml")
+    launch = ("accelerate.commands.launch", "--config_file", path, "--num_processes", "2")
+    return run(folder, *launch, "--main_process_port", "0", *words, **more)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    prepare_folder(folder)
+    return folder
+
+
+def outcome(
+    done: subprocess.CompletedProcess[str], folder: Path, name: str, runtime: list[Any]
+) -> Any:
+    """Return what each run of a launch gave, which Accelerate took for so many processes of a kind."""
+    assert done.returncode == 0, done.stderr[-6000:]
+    found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    assert found.pop("runtime") == runtime
+    return found
+
+
+@pytest.fixture(scope="module")
+def one(folder: Path) -> Any:
+    done = run(folder, "tests.support.sharding.runs", str(folder), "one")
+    return outcome(done, folder, "one", [1, "NO"])
+
+
+def weights(outcome: dict[str, Any]) -> dict[str, torch.Tensor]:
+    return load_file(Path(outcome["adapter"]) / "adapter_model.safetensors")
+
+
+def error(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> float:
+    assert {k: (v.dtype, v.shape) for k, v in found.items()} == {
+        k: (v.dtype, v.shape) for k, v in expected.items()
+    }
+    square = sum(float((found[k] - expected[k]).square().sum()) for k in expected)
+    return float((square / sum(float(v.square().sum()) for v in expected.values())) ** 0.5)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_two_processes_train_what_one_trains(
+    name: str, kind: str, folder: Path, one: dict[str, Any]
+) -> None:
+    words = (SHARDS, "tests.support.sharding.runs", str(folder), name)
+    two = outcome(launched(folder, name, *words), folder, name, [2, kind])
+    assert two.keys() == one.keys() >= RUNS.keys()
+    assert len(one["kl"]["plain_kl"]) > 1
+    assert one["kl"]["plain_kl"][-1] > 0
+    for run_name, expected in one.items():
+        found = two[run_name]
+        most = TOLERANCE.get(run_name.split("-")[0], 1e-6)
+        assert len(found["loss"]) == NUM_STEPS
+        assert found["num_supervised_tokens"] == expected["num_supervised_tokens"], run_name
+        for key in ("loss", "grad_norm", "plain_kl", "mean_token_accuracy"):
+            assert found[key] == pytest.approx(expected[key], rel=most, abs=1e-7), (run_name, key)
+        assert error(weights(found), weights(expected)) < most, run_name
+    for run_name in RESUMED:
+        resumed, whole = weights(two[f"{run_name}-resumed"]), weights(two[run_name])
+        assert error(resumed, whole) == 0, run_name
+
+
+def test_sharding_that_would_be_ignored_is_refused(folder: Path) -> None:
+    config = folder / "config.yaml"
+    config.write_text(
+        f"model: {folder / 'model'}\nsamples: [{folder / 'equal.jsonl'}]\noutput_dir: {folder / 'cpu'}\n",
+        encoding="utf-8",
+    )
+    words = ("-m", "gatt.train", "--config", str(config))
+    refused = launched(folder, "fsdp2", *words, ACCELERATE_USE_CPU="true")
+    assert refused.returncode != 0
+    [said] = [line for line in refused.stderr.splitlines() if line.startswith("gatt: ")]
+    assert "FSDP" in said
+    assert "ACCELERATE_USE_CPU" in said
+    assert not (folder / "cpu").exists()
