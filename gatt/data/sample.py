@@ -43,6 +43,8 @@ class TurnTarget:
     attempts: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
     """Verdicts on the target, or on the last rejected reply where there is none."""
+    rejected: str | None = None
+    """A worse reply to the same prompt, for `objective: preference`; None where there is none."""
     refused: tuple[str, ...] = ()
     """Reason of every draw, or composed reply, that was refused, in order; files of before it was
     kept have none."""
@@ -63,6 +65,7 @@ class TurnTarget:
             "kind": self.kind or "",
             "attempts": self.attempts,
             "verdicts": [dict(v) for v in self.verdicts],
+            "rejected": self.rejected or "",
             "refused": " ".join(self.refused),
         }
 
@@ -114,6 +117,11 @@ class GattSample:
         """Number of turns that have a target."""
         return sum(t.reply is not None for t in self.targets)
 
+    @property
+    def num_pairs(self) -> int:
+        """Number of turns that have a target and a rejected reply."""
+        return sum(t.reply is not None and t.rejected is not None for t in self.targets)
+
     def instruction_at(self, turn: int) -> Instruction | None:
         """Return the instruction in force at a turn, counted from 1."""
         return in_force(self.instruction, self.switches or (), turn)
@@ -154,7 +162,8 @@ class GattSample:
                 {
                     **turn,
                     **{name: turn[name] or None for name in ("reply", "reason", "kind")},
-                    # One text; older files have none.
+                    # Older files have neither. The second is one text.
+                    "rejected": turn.get("rejected") or None,
                     "refused": (turn.get("refused") or "").split(),
                 }
                 for turn in raw["turns"]

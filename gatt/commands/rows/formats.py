@@ -7,6 +7,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+from gatt.comb.comb import DEFAULT_OBJECTIVE
+from gatt.comb.objectives.table import TABLE
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
 from gatt.data.views import prompt_of_turn
@@ -61,8 +63,8 @@ def targets_of(
     for whole in samples:
         drawn = draw_sample(whole, config, facts, usable)
         sample = drawn.sample
-        if drawn.by_kl:
-            told = f"sample {sample.id!r}: plain_loss 'kl', which only `gatt train` has"
+        if drawn.objective != DEFAULT_OBJECTIVE and not TABLE[drawn.objective].needs_pairs:
+            told = f"sample {sample.id!r}: the objective {drawn.objective!r}, which only `gatt train` has"
             dropped.add(*reason_of(told, sample))
             continue
         try:
