@@ -21,6 +21,7 @@ from gatt.comb.objectives.table import Objectives
 from gatt.errors import TrainingError
 
 DEFAULTS: Final = Objectives()
+UNDIVIDED: Final = Units()
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def batch_loss(
     *,
     objectives: Objectives = DEFAULTS,
     reference_KH: torch.Tensor | None = None,
-    step: Units = Units(),
+    step: Units = UNDIVIDED,
 ) -> BatchLoss:
     """Return the loss of a batch; without a supervised token zero, with a graph.
 

@@ -49,8 +49,8 @@ _KINDS: Final[Mapping[TargetKind, str]] = {
 }
 """How a target came to be (`gatt.data.sample.TargetKind`)."""
 _SETTINGS: Final = (
-    "placement", "history", "supervise", "objective", "plain_loss", "plain_kl_coef", "max_length", "learning_rate",
-    "lr_scheduler_type", "per_device_train_batch_size", "gradient_accumulation_steps", "optim",
+    "placement", "history", "supervise", "objective", "plain_loss", "plain_kl_coef", "max_length",
+    "learning_rate", "lr_scheduler_type", "per_device_train_batch_size", "gradient_accumulation_steps", "optim",
     "weight_decay", "seed",
 )  # fmt: skip
 """Settings that the card names."""

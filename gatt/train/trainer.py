@@ -135,7 +135,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.objectives = Objectives.of(config)
         num_counts = sum(1 + len(objective.metrics) for _, objective in self.objectives)
         self._counts = torch.zeros(num_counts + 1, device=args.device)
-        """Since the last line: units and metrics of each objective, as `BatchLoss.sums` has them; all tokens."""
+        """Since the last line: units and metrics of each objective (`BatchLoss.sums`), and all tokens."""
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
         self._backend = choose_backend(config.attn_implementation, args.device)

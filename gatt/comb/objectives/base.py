@@ -126,8 +126,8 @@ class Objective(ABC):
     """Whether the dialogue's own replies cost as well, where they are the history."""
 
     @classmethod
-    def of(cls, config: Any) -> Objective:
-        """Return the objective of a run; `config` is a `gatt.train.config.TrainConfig`, which has its settings."""
+    def of(cls, config: Any) -> Objective:  # noqa: ARG003
+        """Return that of a run; `config` is a `gatt.train.config.TrainConfig`, which has its settings."""
         return cls()
 
     def units(self, pairs_N: torch.Tensor) -> Units:

@@ -236,7 +236,7 @@ class _Builder:
                 self.problems.append(str(error))
                 del waiting[turn]
                 continue
-            num_tokens = len(prompt.ids) + max(map(len, replies))
+            num_tokens = len(prompt.ids) + sum(map(len, replies))
             if most is None or num_tokens <= most:
                 forks[turn] = prompt, replies
                 del waiting[turn]
