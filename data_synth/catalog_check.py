@@ -2,25 +2,33 @@
 
 No rule may accept junk, words about a role from outside, or talk about an instruction. Talk is made of
 every wording of an entry: the instruction itself, refusals that quote it, promises to follow it and
-questions back. The texts stand in `gauntlet.yaml`.
+questions back. Its hint is echoed too, as it is, in part and turned round: that must fail by a verifier, or
+be seen as an echo where replies are judged. The texts stand in `gauntlet.yaml`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from gatt.data.answers import answers
+from gatt.data.bank.read import load_bank
 from gatt.data.catalog.read import CONFLICTS_FILE, load_catalog, parse_family, read_files
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry
-from gatt.errors import CatalogError, VerifierError
+from gatt.errors import CatalogError, MissingPackageError, VerifierError
 from gatt.verifiers import check_all, overall
-from gatt.verifiers.persona.speaker import is_of_oneself
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import all_kinds, verifier_class
+from gatt.verifiers.text.echo import echoed
+from gatt.verifiers.text.sentences import sentences
 
 SHOWN_CHARACTERS = 60
 
@@ -29,8 +37,9 @@ def check_catalog(place: Path) -> tuple[tuple[Entry, ...], list[str]]:
     """Check the catalogue of one folder or file, and the examples of every verifier kind.
 
     All good replies of an entry must pass its verifiers together; no bad or junk reply may, nor one
-    that speaks of a role from outside or only talks about the instruction. No junk reply may pass the
-    verifiers of a probe. Wordings are unique over the folder, values within their family.
+    that only talks about the instruction or echoes its hint. No canned string, echo or copy may count as
+    right at a question of the bank or about the speaker. No junk reply may pass the verifiers of a probe.
+    Wordings are unique over the folder, values within their family.
 
     Returns:
         The entries that could be read, and the problems as `file entry: what`.
@@ -67,12 +76,23 @@ def check_entry(entry: Entry) -> list[str]:
     ]
     try:
         found += _judged(specs, entry.good, entry.bad)
-        found += _passing(specs, replies_out_of_character(specs), "out of character")
+        right = [(turn, reply) for turn, reply in joint_junk(entry) if turn.is_joint(specs, reply)]
+        # "Returns are free within 30 days." holds the answer to one question by chance.
+        num_right = Counter(reply for _, reply in right)
+        found += [
+            f"reply {_shown(reply)} to {_shown(turn.ask)} counts as right: expected that it does not"
+            for turn, reply in right
+            if reply not in entry.utterances or num_right[reply] > 1
+        ]
+        # A role is known by what it says of itself: its talk is judged where it is asked.
+        talk = () if entry.facts else talk_about(entry)
         found += [
             f'{problem}: expected wordings that speak of replies ("in every reply") or verifiers that '
             "such talk fails"
-            for problem in _passing(specs, talk_about(entry), "talk about the instruction")
+            for problem in _passing(specs, talk, "talk about the instruction")
         ]
+        if not entry.facts:
+            found += _passing(specs, echoes_unseen(entry), "echo of the hint")
         for probe in entry.probes:
             found += _passing(probe.verifiers, JUNK, f"probe {probe.question!r}: junk")
     except VerifierError as error:
@@ -88,27 +108,83 @@ def check_verifier(kind: str) -> list[str]:
         found = [] if sets else ["no examples: expected at least one set"]
         for one in sets:
             found += _judged([VerifierSpec(kind, one.params)], one.good, one.bad)
+    except MissingPackageError:
+        # Whoever uses the kind is told to install it.
+        return []
     except VerifierError as error:
         return [f"examples cannot be judged: {error}"]
     return found
 
 
-def replies_out_of_character(specs: Sequence[VerifierSpec]) -> list[str]:
-    """Return the junk made of the names and terms of every `in_character` and `likes` of an entry.
+@dataclass(frozen=True)
+class Turn:
+    """A message at which replies are judged as an evaluation does."""
 
-    A term of one's own ("my knives") is left out: whoever says it has them.
+    ask: str
+    expect: Expectation
+
+    def is_joint(self, specs: Sequence[VerifierSpec], reply: str) -> bool:
+        """Whether a reply both keeps the instruction and answers the message."""
+        keeps = overall(check_all(specs, reply)) == "pass"
+        return keeps and answers(self.expect, reply, self.ask).status == "pass"
+
+
+def joint_junk(entry: Entry) -> Iterator[tuple[Turn, str]]:
+    """Yield replies that may not count as right, each with the message that it replies to.
+
+    They are: the hint and the wordings said back, one fixed string for all messages (an utterance, a
+    beginning, "I am NAME."), the message itself, and words about a role from outside.
     """
-    replies = []
-    for spec in specs:
-        if spec.kind == "in_character":
-            name, *terms = spec.params["any_of"]
-            own = [term for term in terms if not is_of_oneself(term)]
-            replies += [text.format(name=name) for text in NAME_JUNK]
-            replies += [text.format(term=term) for term in own for text in TERM_JUNK]
-        elif spec.kind == "likes":
-            own = [term for term in spec.params["any_of"] if " my " not in f" {term} "]
-            replies += [text.format(term=term) for term in own for text in DENIAL_JUNK]
-    return replies
+    names = entry.facts.get("name", ())
+    echoes = [*filter(None, [entry.hint]), *entry.verbose, entry.terse]
+    canned = [*CANNED, *entry.utterances, *entry.prefills, *(f"I am {name}." for name in names[:1])]
+    canned += [f"I love {hobby}." for hobby in entry.facts.get("hobby", ())[:1]]
+    for turn in question_turns():
+        yield from ((turn, reply) for reply in (turn.ask, *echoes, *canned))
+    for turn in speaker_turns(entry):
+        outside = [
+            text.format(name=names[0], term=turn.expect.any_of[0])
+            for text in (NAME_JUNK if turn.expect.fact == "name" else TERM_JUNK if names else ())
+        ]
+        if turn.expect.fact == "hobby":
+            outside = [text.format(term=turn.expect.any_of[0]) for text in DENIAL_JUNK]
+        talk = list(talk_about(entry))
+        yield from ((turn, reply) for reply in (turn.ask, *echoes, *CANNED, *outside, *talk))
+
+
+@cache
+def question_turns() -> tuple[Turn, ...]:
+    """Return one question of the bank of each kind whose answer is not yes, no or one of two."""
+    asked = [q for q in load_bank().questions if q.kind not in ("yes_no", "choice")]
+    by_kind = {question.kind: question for question in reversed(asked)}
+    return tuple(Turn(question.ask, question.expectation) for question in by_kind.values())
+
+
+def speaker_turns(entry: Entry) -> Iterator[Turn]:
+    """Yield a question for each fact of an entry that the bank asks for."""
+    for fact, right in entry.facts.items():
+        asked = next((one for one in load_bank().speaker if one.fact == fact), None)
+        if asked is not None:
+            yield Turn(asked.ask, asked.expectation(right))
+
+
+def echoes_unseen(entry: Entry) -> Iterator[str]:
+    """Yield the echoes of an entry's hint that the general rule does not see, so that a verifier has to."""
+    if not entry.hint:
+        return
+    told = sentences(entry.hint)
+    turned = _TURNED.sub(lambda word: _TURNED_TO[word[0].lower()], entry.hint)
+    parts = [
+        " ".join(part)
+        for spelt in map(str.split, told)
+        if len(spelt) >= _LONG_HINT_WORDS
+        for part in (spelt[: 2 * len(spelt) // 3], spelt[len(spelt) // 3 :])
+    ]
+    for text in dict.fromkeys((entry.hint, turned, *told, *parts)):
+        for frame in ECHOES:
+            echo = frame.format(hint=text)
+            if echoed(echo, entry.hint, wanted=(*entry.utterances, *entry.prefills)) is None:
+                yield echo
 
 
 def find_duplicates(read: Iterable[tuple[str, Entry]]) -> list[str]:
@@ -174,11 +250,17 @@ def _shown(text: str) -> str:
 
 _TEXTS = yaml.safe_load(Path(__file__).with_name("gauntlet.yaml").read_text(encoding="utf-8"))
 JUNK: tuple[str, ...] = tuple(_TEXTS["junk"])
+CANNED: tuple[str, ...] = tuple(_TEXTS["canned"])
 NAME_JUNK: tuple[str, ...] = tuple(_TEXTS["name_junk"])
 TERM_JUNK: tuple[str, ...] = tuple(_TEXTS["term_junk"])
 DENIAL_JUNK: tuple[str, ...] = tuple(_TEXTS["denial_junk"])
 QUOTING: tuple[tuple[str, ...], ...] = tuple(map(tuple, _TEXTS["quoting"]))
 DOING: tuple[str, ...] = tuple(_TEXTS["doing"])
+ECHOES: tuple[str, ...] = tuple(_TEXTS["echoes"])
+_LONG_HINT_WORDS = 10
+"""Of a sentence that is also echoed in part."""
+_TURNED_TO = {"me": "you", "your": "my", "you": "I"}
+_TURNED = re.compile(rf"\b(?:{'|'.join(_TURNED_TO)})\b", re.IGNORECASE)
 _VERBS = frozenset(_TEXTS["verbs"].split())
 _LABEL = re.compile(r"^[\w -]{1,30}: (?P<asked>.+?)[.!]?$", re.DOTALL)
 

@@ -41,8 +41,9 @@ class TeacherConfig:
     brief: str | None = "Answer in one short sentence."
     """Text that the teacher reads with every message, and the student never; null for none. Replies that
     the length limit cuts are no targets, so a talkative teacher needs it."""
-    context_turns: int | None = None
-    """Number of latest exchanges that the teacher reads; null: all of them, as published."""
+    context_turns: int | None = 3
+    """Number of latest exchanges that the teacher reads; null: all of them, as published. Where the user asks
+    for what was told earlier, it reads all of them."""
     attempts: int = 2
     """Draws for each turn from the sampling view."""
     hint_attempts: int = 2

@@ -15,13 +15,16 @@ from typing import Any, Final
 
 import yaml
 
+from gatt.data.answers import answers
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
+from gatt.verifiers.text.copying import copy_of
 from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.echo import echoed
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.repetition import repeated_share
-from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import spaceless_characters, words
 
 
@@ -49,7 +52,10 @@ class QualityConfig:
     says_ai: bool = True
     """Refuse replies under an instruction in which the speaker calls itself an AI or a language model."""
     repeats_prompt: bool = True
-    """Refuse replies that repeat a message of the dialogue word for word."""
+    """Refuse replies that repeat a message of the dialogue word for word, or give the user's message back
+    (see `gatt.verifiers.text.copying`)."""
+    answers: bool = True
+    """Refuse replies that lack what their turn expects (`expect`), such as the answer to its question."""
     near_duplicate: float | None = 0.8
     """Refuse a reply that overlaps by this share (Jaccard index of character n-grams, without what
     the instruction itself prescribes) with another target of its sample; null refuses none. A reply of
@@ -74,6 +80,8 @@ class Draw:
     """Text that the teacher also reads with every message."""
     told: tuple[str, ...] = ()
     """Messages of the dialogue up to and including the question."""
+    expect: Expectation | None = None
+    """What the question's reply must hold; None: nothing that a rule could check."""
 
 
 _FORMS = frozenset({"ends_with", "json_object", "wrapped"})
@@ -122,7 +130,7 @@ def is_clipped(draw: Draw) -> bool:
     return bare.count('"') % 2 == 1 and "”" not in bare
 
 
-FILTERS_VERSION = 3
+FILTERS_VERSION = 4
 """Raised by one with every change that can change which replies are refused."""
 
 _WORD = re.compile(r"\w+")
@@ -137,11 +145,23 @@ _SAYS_AI = re.compile(
 
 
 def repeats_prompt(draw: Draw) -> bool:
-    """Whether the reply is the question or an earlier message, apart from case and punctuation."""
+    """Whether the reply is an earlier message, apart from case and punctuation, or a copy of the question.
+
+    Where an answer is expected, `is_wrong` tells copies from answers.
+    """
+    if draw.expect is None and draw.told and copy_of(draw.text, draw.told[-1]):
+        return True
     reply = _plain(draw.text)
     # Much longer messages cannot be equal: skipping them saves the split into words.
     longest = 2 * len(draw.text) + 8
     return any(_plain(message) == reply for message in draw.told if len(message) <= longest)
+
+
+def is_wrong(draw: Draw) -> bool:
+    """Whether the reply lacks what its turn expects, as far as rules can tell that it does not."""
+    if draw.expect is None:
+        return False
+    return answers(draw.expect, draw.text, draw.told[-1]).status != "pass"
 
 
 @lru_cache(maxsize=8192)
@@ -169,6 +189,7 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     ),
     "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
     "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
+    "wrong": lambda draw, quality: quality.answers and is_wrong(draw),
 }
 """Each reason to refuse a draw that depends on the draw alone, in the order in which they are tried."""
 
@@ -186,6 +207,7 @@ REASONS: Final = {
     "says_ai": "calls itself an AI or a language model",
     "repeats_prompt": "gives the user's message or the history back",
     "clipped": "stops in mid-sentence, though not at the length limit",
+    "wrong": "lacks what its turn expects, or says a wrong answer",
     "rejected": "a verifier rejected it",
     "undecided": "a verifier could not tell",
     "leaks": "still follows the instruction that was replaced or taken back",
@@ -269,11 +291,8 @@ def is_near(a: frozenset[str], b: frozenset[str], limit: float) -> bool:
     return common >= limit * (len(a) + len(b) - common)
 
 
-MIN_INNER_WORDS = 4
-"""A sentence of the instruction with at least so many words also counts inside a longer sentence."""
 MIN_LETTERS = 3
 """Of a word that says what an instruction is about."""
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 
 
 def _read_talk() -> tuple[dict[str, list[str]], str, frozenset[str]]:
@@ -311,28 +330,23 @@ def mentions_instruction(
 ) -> bool:
     """Whether the reply reveals that there is an instruction.
 
-    It does so in words ("as you asked"; "I was told to" counts only if the subject of the
-    instruction follows), or by repeating a sentence of the instruction, its hint or the
-    brief ("Answer only in French."). Two things are no repetition: what the instruction
+    It does so in words ("as you asked"; "I was told to" counts only if the subject of the instruction
+    follows), or by giving back a sentence of the instruction, its hint or the brief ("Answer only in
+    French."), see `gatt.verifiers.text.echo`. Two things are no repetition: what the instruction
     wants said (utterances, quotations), and a question ("You love tennis?"). A plain
     dialogue may speak of instructions; only the brief must not be repeated there.
     """
-    texts, wanted = [brief or ""], []
+    told, wanted = [brief or ""], []
+    hint = instruction.hint if instruction else None
     if instruction:
         folded = fold_text(text)
         if _ABOUT_INSTRUCTION.search(folded) or _is_about(folded, _subject_words(instruction)):
             return True
         if not folded.isascii() and _IN_OTHER_SCRIPTS.search(folded):
             return True
-        texts += [instruction.text, instruction.hint or ""]
+        told.append(instruction.text)
         wanted += [*instruction.utterances, *instruction.prefills]
-    said = _sentences_told(tuple(texts), tuple(wanted))
-    if not said:
-        return False
-    spelt = f" {_folded_words(text)} "
-    if any(f" {s} " in spelt for s in said if len(s.split()) >= MIN_INNER_WORDS):
-        return True
-    return any(_folded_words(s) in said for s in sentences(text) if not s.endswith("?"))
+    return echoed(text, hint, told, wanted) is not None
 
 
 def _is_about(folded: str, subject: Set[str]) -> bool:
@@ -348,14 +362,12 @@ def _is_about(folded: str, subject: Set[str]) -> bool:
 def _subject_words(instruction: Instruction) -> frozenset[str]:
     """Return the folded words that say what the instruction is about ("tennis"); empty if there are none.
 
-    They come from its text, its hint, and the hobby or topics of its verifiers. Words that
+    They come from its text, its hint, the topics of its verifiers, and the speaker's hobby. Words that
     any instruction may have ("answer", "always", "city") are left out.
     """
-    # The terms of a public figure ("army", "France") are its own topics, not its instruction.
-    sought = [v.params for v in instruction.verifiers if v.kind in ("likes", "question_about")]
-    terms = [
-        t for params in sought for name in ("any_of", "topics") for t in params.get(name) or ()
-    ]
+    sought = [v.params for v in instruction.verifiers if v.kind == "question_about"]
+    terms = [t for params in sought for t in params.get("topics") or ()]
+    terms += instruction.facts.get("hobby", ())
     return _words_of((instruction.text, instruction.hint or "", *map(str, terms)))
 
 
@@ -363,17 +375,3 @@ def _subject_words(instruction: Instruction) -> frozenset[str]:
 def _words_of(texts: tuple[str, ...]) -> frozenset[str]:
     spelt = {word for text in texts for word in words(fold_text(text))}
     return frozenset(w for w in spelt if len(w) >= MIN_LETTERS and w not in _COMMON_WORDS)
-
-
-@lru_cache(maxsize=512)
-def _sentences_told(texts: tuple[str, ...], wanted: tuple[str, ...]) -> frozenset[str]:
-    """Return the sentences that the teacher reads and should not say, as plain words."""
-    meant = [f" {_folded_words(w)} " for w in wanted]
-    told = {_folded_words(s) for text in texts for s in sentences(_QUOTED.sub(" ", text))}
-    return frozenset(
-        s for s in told if len(s.split()) > 1 and not any(f" {s} " in w for w in meant)
-    )
-
-
-def _folded_words(text: str) -> str:
-    return " ".join(words(fold_text(text)))

@@ -17,6 +17,7 @@ from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
+from gatt.data.speaker_turns import with_speaker_turns
 from gatt.data.switches import Switch, in_force
 from gatt.errors import DataError
 
@@ -49,6 +50,8 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
     used again in a seeded order: first under another instruction, then under another
     wording of an earlier instruction, and never twice under the same text. A plain
     dialogue is used again only after all others have been used as often.
+
+    Some questions of a dialogue become questions about the speaker where the instruction has the answers.
 
     Changes of the instruction are drawn from random states of their own: instructions
     and dialogues are the same with and without changes.
@@ -111,6 +114,7 @@ class Plan(Sequence[PlannedSample]):
             self._switch = SwitchDraw(config.switch, catalog, self.pool, choice.terse_probability)
         self._dialogues = dialogues
         self._seed = config.seed
+        self._part = config.part
         self._turns = [dialogue.num_turns for dialogue in dialogues]
         self._places = array("L")
         self._draws = array("L")
@@ -156,7 +160,9 @@ class Plan(Sequence[PlannedSample]):
         planned = self._planned(len(self), place, instruction)
         row: list[Any] = [place]
         if place not in self._hashed:
-            row.append(planned.dialogue.as_dict())
+            row.append(self._dialogues[place].as_dict())
+        if planned.dialogue != self._dialogues[place]:
+            row.append(planned.dialogue.user_turns)
         if instruction is not None:
             # The entries decide everything except the wording.
             row.append([instruction.id, instruction.wording, instruction.text])
@@ -175,7 +181,14 @@ class Plan(Sequence[PlannedSample]):
             rng = random.Random(f"{self._seed}/{index}/switch")
             drawn = instruction and self._switch.draw(instruction, self._turns[place], rng)
             switches = (drawn,) if drawn else ()
-        return PlannedSample(sample_id(index), self._dialogues[place], instruction, switches)
+        dialogue = with_speaker_turns(
+            self._dialogues[place],
+            instruction,
+            f"{self._seed}/{index}",
+            self._part,
+            last_turn=switches[0].turn - 1 if switches else None,
+        )
+        return PlannedSample(sample_id(index), dialogue, instruction, switches)
 
 
 def sample_id(index: int) -> str:

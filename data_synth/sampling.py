@@ -145,7 +145,10 @@ def _request(
 ) -> GenerationRequest:
     key = f"{turn.sample.id}/{turn.turn}/{attempt}"
     messages = prompt_of_turn(turn.view, turn.turn)
-    if config.context_turns is not None:
+    expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    # What the user told earlier may stand anywhere in the dialogue.
+    needs_all = expect is not None and expect.kind == "told"
+    if config.context_turns is not None and not needs_all:
         messages = messages[-(2 * config.context_turns + 1) :]
     instruction = turn.instruction
     prefill = ""
@@ -172,7 +175,8 @@ def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: Teache
     turn.attempts += 1
     text = generation.text.strip()
     told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
-    draw = Draw(text, generation.finish, turn.instruction, config.brief, told)
+    expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    draw = Draw(text, generation.finish, turn.instruction, config.brief, told, expect)
     if reason := refuse(draw, config.quality):
         # The reasons of a turn are stored as words of one text.
         words = "_".join(generation.server_end.split())

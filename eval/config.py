@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from eval.records.samples import History
+from eval.records.arms import BASE, DEFAULT_ARMS, History, check_history, is_untrained
 from eval.records.suite import suite_values
 from eval.scoring.judge.config import JudgeConfig
 from gatt.config.load import load_config
@@ -26,9 +25,6 @@ from gatt.runs.typed import ShapeError, typed
 from gatt.runs.yaml_file import Source, read_mapping
 from gatt.sources.config import SourceConfig
 
-BASE = "base"
-REMINDER = "base+reminder"
-_REMINDER_EVERY = re.compile(r"base\+reminder_([2-9]|[1-9]\d+)")
 TAKEN = ("all", "dialogue")
 """Names that no adapter may have: reports use them for all arms together and for the dialogue's own replies."""
 RUN_MARK = " · "
@@ -51,9 +47,11 @@ class EvalConfig:
     """Name of a shipped suite (`gatt suite list`) or path of a suite's YAML file: defaults for the keys
     below."""
     arms: tuple[str, ...] = ()
-    """`base`, `base+reminder` (the instruction repeated on every turn, meant as an upper bound),
-    `base+reminder_5` (given once, and repeated on turns 6, 11, …; any number from 2 on), and names of
-    `adapters`; empty takes `base`, `base+reminder` and all adapters."""
+    """`base`; `alone` (the instruction and this message, no history: what the model can do at all);
+    `base+system+reminder` (the instruction once, and a reminder of it behind every message); `window_4` (the
+    instruction and the last 4 exchanges; any number from 1); `canned` (no model: one fixed string an
+    instruction); and names of `adapters`. Empty takes `base`, `alone`, `base+system+reminder`, `canned` and
+    all adapters."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Arm name to folder of its LoRA adapter."""
     baseline: str | None = None
@@ -68,7 +66,8 @@ class EvalConfig:
     )
     """How replies are sampled; greedy by default."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
-    """Where the dialogues come from."""
+    """Where the dialogues come from. `conversations` and `faq` ask at the judged turns, unless
+    `source.asked` says where."""
     part: Part | None = "eval"
     """Part of the source's dialogues; training uses another part. Null takes all."""
     num_turns: int | None = None
@@ -90,8 +89,8 @@ class EvalConfig:
     """Dialogues without an instruction, for false triggers."""
     switch: SwitchConfig | None = None
     """Changes of the instruction in mid-dialogue; null for none."""
-    turns: tuple[int, ...] = (1, 2, 4, 8, 20)
-    """Turns at which replies are judged."""
+    turns: tuple[int, ...] | Literal["last"] = (1, 2, 4, 8, 20)
+    """Turns at which replies are judged; `last` is each case's last one. A case of a file may say its own."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
     """Turns at which one probe of the instruction is asked off the record; empty for none."""
     probe_choice: Literal["any", "first"] = "any"
@@ -99,11 +98,10 @@ class EvalConfig:
     instruction directly ("What is your favorite hobby?", "Who are you?"); others need knowledge too."""
     histories: tuple[History, ...] = ("reference",)
     """`reference`: the model answers within the dialogue as it stands; `own`: it reads its own
-    replies, from turn 1 on."""
+    replies, from turn 1 on; `slip_2`: its own, but that the first 2 replies are the dialogue's, which ignore
+    the instruction (any number from 1). Turns of a slip are not judged."""
     placement: Placement = "system"
-    """Where the instruction stands, once, for all arms except the reminder."""
-    task_completion: bool = True
-    """Whether to measure, by similarity of sentences, if replies still answer what was asked."""
+    """Where the instruction stands."""
     judge: JudgeConfig | None = None
     """A model that judges replies too; without it, what no rule covers stays undecided."""
     unmeasured: bool = False
@@ -129,17 +127,21 @@ class EvalConfig:
 
     def __post_init__(self) -> None:
         if not self.arms:
-            object.__setattr__(self, "arms", (BASE, REMINDER, *self.adapters))
+            object.__setattr__(self, "arms", (*DEFAULT_ARMS, *self.adapters))
         self._check_arms()
         for name in ("arms", "histories", "splits"):
             values = getattr(self, name)
             if len(set(values)) < len(values):
                 raise ConfigError(f"{name} is {list(values)}: expected each once")
+        for history in self.histories:
+            check_history(history)
         for name in ("turns", "histories"):
             if not getattr(self, name):
                 raise ConfigError(f"{name} is empty: expected at least one")
         for name in ("turns", "probe_turns"):
             values = getattr(self, name)
+            if values == "last":
+                continue
             if values != tuple(sorted(set(values))) or (values and values[0] < 1):
                 raise ConfigError(f"{name} is {list(values)}: expected rising turns from 1 on")
         if self.cases:
@@ -158,7 +160,7 @@ class EvalConfig:
         for arm in self.arms:
             if not is_untrained(arm) and arm not in self.adapters:
                 raise ConfigError(
-                    f"arm {arm!r} has no adapter: expected {BASE!r}, {REMINDER!r}, '{REMINDER}_5' (or another "
+                    f"arm {arm!r} has no adapter: expected {', '.join(DEFAULT_ARMS)}, 'window_4' (or another "
                     f"number) or a name of 'adapters' ({', '.join(self.adapters) or 'none given'})"
                 )
         if self.baseline is not None and self.baseline not in self.arms:
@@ -208,7 +210,8 @@ class EvalConfig:
         given = self.source.min_turns if self.num_turns is None else self.num_turns
         if given < 1:
             raise ConfigError(f"{key} is {given}: expected at least 1")
-        asked = max((*self.turns, *self.probe_turns))
+        turns = (given,) if self.turns == "last" else self.turns
+        asked = max((*turns, *self.probe_turns))
         if asked > given:
             raise ConfigError(f"turn {asked} is asked for, but {key} is {given}: raise it")
         if self.switch and (last := self.switch.max_turn or self.switch.min_turn) > given:
@@ -233,7 +236,7 @@ def config_of(values: Mapping[str, Any]) -> EvalConfig:
     return load_config(EvalConfig, None, overrides)
 
 
-GONE: Final = ("event_turns", "event_kinds", "event_file", "score_file")
+GONE: Final = ("event_turns", "event_kinds", "event_file", "score_file", "task_completion")
 """Keys of earlier versions."""
 
 
@@ -252,22 +255,6 @@ def finished_config(path: Path) -> EvalConfig:
         return typed(EvalConfig, {k: v for k, v in values.items() if k not in left_out})
     except ShapeError as error:
         raise ConfigError(f"{path}: {error}") from None
-
-
-def reminded_every(arm: str) -> int | None:
-    """Return how many turns apart an arm repeats the instruction; None if it is given once.
-
-    1 for `base+reminder`, 5 for `base+reminder_5`.
-    """
-    if arm == REMINDER:
-        return 1
-    found = _REMINDER_EVERY.fullmatch(arm)
-    return int(found[1]) if found else None
-
-
-def is_untrained(arm: str) -> bool:
-    """Whether an arm is the base model, given the instruction once or more often."""
-    return arm == BASE or reminded_every(arm) is not None
 
 
 def used_adapters(config: EvalConfig) -> dict[str, Path]:

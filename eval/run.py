@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
+from gatt.models.generation_defaults import own_decoding
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore
@@ -34,7 +35,7 @@ from gatt.verifiers import verifier_versions
 log = logging.getLogger(__name__)
 
 NOT_DECISIVE: Final = (
-    "output_dir", "batch_cases", "suite", "cases", "task_completion", "judge", "arms",
+    "output_dir", "batch_cases", "suite", "cases", "judge", "arms",
     "adapters", "baseline", "histories", "ray", "replies_from", "unmeasured",
 )  # fmt: skip
 """Settings that no reply depends on; `cases` counts with what the file holds."""
@@ -87,13 +88,13 @@ def evaluate(
         >>> _ = (folder / "cases.jsonl").write_text(json.dumps(case))
         >>> config = EvalConfig(
         ...     output_dir=folder / "results", cases=folder / "cases.jsonl", arms=("base",),
-        ...     turns=(1, 2), probe_turns=(), histories=("own",), task_completion=False,
+        ...     turns=(1, 2), probe_turns=(), histories=("own",),
         ... )
         >>> def reply(request):
         ...     return "A good novel." if "read" in request.messages[-1].content else "Some tea?"
         >>> result = evaluate(config, engine=lambda: ScriptedEngine(reply))
         >>> for point in result.results["curves"]:
-        ...     if (point["metric"], point["split"], point["family"]) == ("adherence", "all", "all"):
+        ...     if (point["metric"], point["split"], point["family"]) == ("keeps", "all", "all"):
         ...         print(point["turn"], point["rate"])
         1 1.0
         2 0.0
@@ -166,7 +167,13 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
     unknown = tuple(adapters) if is_served else refuse_overlap(adapters, inputs.parts)
     triggers = triggers_of(config, catalog, inputs)
     unmeasured = refuse_unmeasured(config, inputs.cases, triggers)
-    checked = Checked(triggers, unknown, unmeasured)
+    # An engine of one's own has no such file.
+    own = (
+        own_decoding(config.engine.model, is_greedy=not config.sampling.temperature)
+        if model_weights
+        else {}
+    )
+    checked = Checked(triggers, unknown, unmeasured, own)
     if line := unmeasured.line():
         log.warning("%s", line)
     weights = {
@@ -208,7 +215,7 @@ def _store_rows(
 ) -> int:
     """Store the rows as they are made, and return the number of new samples."""
     num_turns = {
-        key: turns_of_row(history, case, config)
+        key: turns_of_row(arm, history, case, config)
         for history, arm, case in product(config.histories, config.arms, plan.inputs.cases)
         for key in row_keys(arm, history, case, config)
     }
@@ -240,9 +247,6 @@ def check_cases(config: EvalConfig) -> None:
         return
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog)
-    if any(case.instruction is not None for case in inputs.cases):
-        # Task completion does not count then, and finding the language of every reply is slow.
-        config = replace(config, task_completion=False)
     refuse_unmeasured(config, inputs.cases, triggers_of(config, catalog, inputs))
 
 

@@ -31,6 +31,10 @@ class VerifierError(GattError):
     """An unknown verifier kind, or parameters that it does not take."""
 
 
+class MissingPackageError(VerifierError):
+    """A verifier kind needs a package that is not installed."""
+
+
 class TemplateError(GattError):
     """A chat template that cannot carry the views or the labels."""
 

@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds.add_argument("kind", nargs="*", help="only these kinds")
     kinds.add_argument("--markdown", action="store_true", help="as the page of the reference")
     checked = actions.add_parser(
-        "check", help="run every verifier against its known-good, known-bad and junk replies"
+        "check",
+        help="run every verifier against its known-good, known-bad and junk replies, and check the bank of "
+        "questions where no --catalog is given",
     )
     for action in (shown, kinds, checked):
         action.add_argument(
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the action and return its exit status; 2 where the check found problems."""
     place = args.catalog or default_catalog_path()
     if args.action == "check":
-        return _check(place)
+        return _check(place, is_shipped=args.catalog is None)
     if args.action == "list":
         catalog = load_catalog(place)
         sys.stdout.write("".join(f"{line}\n" for line in _entry_lines(catalog)))
@@ -64,11 +66,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(place: Path) -> int:
+def _check(place: Path, is_shipped: bool) -> int:
     from data_synth.catalog_check import check_catalog
 
     entries, problems = check_catalog(place)
     _print(_family_table(Catalog(entries)))
+    if is_shipped:
+        from gatt.data.bank.check import check_bank
+        from gatt.data.bank.read import load_bank
+
+        problems += [f"bank {problem}" for problem in check_bank()]
+        sys.stdout.write(f"{load_bank().counts()}\n")
     found = f"{len(problems)} problems" if problems else "no problem"
     sys.stdout.write("".join(f"{line}\n" for line in (*problems, f"{place}: {found}")))
     return EXIT_PROBLEMS if problems else 0

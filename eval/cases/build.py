@@ -8,17 +8,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from eval.cases.asked_turns import last_turn
+from eval.cases.asked_turns import last_turn, shown_turns
+from eval.cases.canned import with_canned
 from eval.cases.draw import add_switches, join_dialogues, make_cases
 from eval.config import EvalConfig, used_adapters
 from eval.records.case import TOPIC_JUMP, Case, Event
 from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
+from gatt.data.speaker_turns import with_speaker_turns
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
 from gatt.sources.base import SourceReport
+from gatt.sources.config import ASKING, SourceConfig
 from gatt.sources.load import load_dialogues
 from gatt.sources.questions import answered_questions
 
@@ -57,7 +60,7 @@ def load_inputs(
         DataError: no dialogue or too few, a broken case file, or one that needs another history.
     """
     if config.cases:
-        return _of_file(config)
+        return _of_file(config, catalog)
     # First, because answering questions takes long.
     trained = trained_entries(used_adapters(config)) if config.only_trained else None
     dialogues, report = _dialogues(config, engine, model_weights)
@@ -70,15 +73,36 @@ def load_inputs(
         replace(case, events=seams.get(case.dialogue.id, {})) if case.instruction else case
         for case in make_cases(config, catalog, dialogues, trained)
     ]
-    cases = add_switches(config, catalog, cases, trained)
+    cases = [_asking_the_speaker(c, config) for c in add_switches(config, catalog, cases, trained)]
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
-    return Inputs(tuple(cases), tuple(dialogues), tuple(chain(*parts)), report.as_dict())
+    return Inputs(
+        with_canned(cases, catalog), tuple(dialogues), tuple(chain(*parts)), report.as_dict()
+    )
 
 
-def _of_file(config: EvalConfig) -> Inputs:
+def _asked_where_judged(config: EvalConfig) -> SourceConfig:
+    """Return the source with its questions at the judged turns, where it chooses them and nobody did."""
+    source = config.source
+    if source.name not in ASKING or source.asked is not None:
+        return source
+    turns = (source.max_turns,) if config.turns == "last" else config.turns
+    return replace(source, asked=tuple(t for t in turns if t <= source.max_turns))
+
+
+def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
+    """Return the case with some questions asking for what its instruction says of the one who replies."""
+    last = case.switches[0].turn - 1 if case.switches else None
+    seed = f"{config.seed}/{case.id}"
+    dialogue = with_speaker_turns(
+        case.dialogue, case.instruction, seed, config.part, last_turn=last
+    )
+    return replace(case, dialogue=dialogue)
+
+
+def _of_file(config: EvalConfig, catalog: Catalog) -> Inputs:
     path: Any = config.cases
-    cases = read_cases(path)
+    cases = with_canned(read_cases(path), catalog)
     bound = [case.id for case in cases if not case.has_replies]
     if bound and set(config.histories) != {"own"}:
         raise DataError(
@@ -88,7 +112,7 @@ def _of_file(config: EvalConfig) -> Inputs:
     if not any(last_turn(case, config) for case in cases):
         longest = max(case.num_turns for case in cases)
         raise DataError(
-            f"{path}: no case has one of the turns {list(config.turns)}: expected turns up to {longest}"
+            f"{path}: no case has one of the turns {shown_turns(config)}: expected turns up to {longest}"
         )
     dialogues = tuple(case.dialogue for case in cases)
     # Replies under an instruction may follow it, so they are no ordinary replies.
@@ -102,7 +126,7 @@ def _dialogues(
 ) -> tuple[list[Dialogue], SourceReport]:
     """Return the dialogues of the source; the base model answers `questions`, and the answers are stored."""
     if config.source.name != "questions":
-        return load_dialogues(config.source, config.part)
+        return load_dialogues(_asked_where_judged(config), config.part)
     if engine is None:
         raise ConfigError(
             "source.name is 'questions': no model answers them beforehand here: expected chitchat, jsonl or "

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from typing import Any
 
-from eval.config import REMINDER, EvalConfig
+from eval.config import EvalConfig
 from eval.records.case import Case
 from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.catalog.read import Catalog
@@ -253,7 +253,7 @@ def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) 
     if tokenizer is None or not later:
         return list(cases)
     facts = inspect_template(tokenizer)
-    is_told_first = config.placement == "system" and REMINDER not in config.arms
+    is_told_first = config.placement == "system"
 
     def is_shown(case: Case) -> bool:
         told_first = is_told_first and case.instruction is not None

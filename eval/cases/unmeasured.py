@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
-from eval.cases.asked_turns import asked_turns
+from eval.cases.asked_turns import asked_turns, judged_turns
 from eval.cases.build import Inputs
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.samples import Kind
-from eval.scoring.completion import NO_ENCODER, open_reason
 from eval.scoring.judge.config import Task
 from gatt.data.catalog.ordinary_replies import ORDINARY, is_ordinary
 from gatt.data.catalog.read import Catalog
@@ -30,7 +30,6 @@ from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.judge import JUDGE
-from gatt.verifiers.topics.sentence_encoder import has_embedded_encoder
 
 MOST_SHARE = 0.01
 """Largest share of own replies that may satisfy an entry: people do mention hiking sometimes."""
@@ -65,7 +64,7 @@ def triggers_of(config: EvalConfig, catalog: Catalog, inputs: Inputs) -> Trigger
     """
     if all(case.instruction is not None for case in inputs.cases):
         return None
-    replies = _own_replies(inputs, config.turns)
+    replies = _own_replies(inputs, config)
     pool = config.instructions.select(catalog, ())
     left_out = tuple(e.id for e in pool if _is_ordinary(e, replies))
     entries = tuple(e for e in pool if e.id not in left_out)
@@ -80,14 +79,18 @@ def _is_ordinary(entry: Entry, replies: Sequence[str]) -> bool:
     return statuses.count("pass") > MOST_SHARE * len(replies)
 
 
-def _own_replies(inputs: Inputs, turns: Collection[int]) -> list[str]:
+def _own_replies(inputs: Inputs, config: EvalConfig) -> list[str]:
     """Return up to `MOST_REPLIES` own replies, each once, none judged as one of a plain case."""
-    plain = {case.dialogue.id for case in inputs.cases if case.instruction is None}
+    plain = {
+        case.dialogue.id: judged_turns(case, config)
+        for case in inputs.cases
+        if case.instruction is None
+    }
     found = [
         reply
         for dialogue in inputs.dialogues
         for turn, reply in enumerate(dialogue.replies, start=1)
-        if dialogue.id not in plain or turn not in turns
+        if turn not in plain.get(dialogue.id, ())
     ]
     unique = list(dict.fromkeys(found))
     random.Random("ordinary replies").shuffle(unique)
@@ -103,7 +106,6 @@ NOT_ASKED: Final = (
 NO_POOL: Final = "ordinary replies satisfy every instruction"
 TURNS: Final = "replies to turns"
 PROBES: Final = "answers to probes"
-COMPLETION: Final = "replies, for task completion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +115,16 @@ class Unmeasured:
     gaps: Mapping[str, str]
     """Which replies, and the note: how many of them stay undecided whatever they say, and why."""
     is_all: bool
-    """Whether nothing about instructions can be measured; in a run without instructions: nothing at all."""
+    """Whether nothing can be measured: neither an instruction, nor an answer that is expected."""
 
     @property
     def asked(self) -> str:
-        """The gaps of turns and probes, or of task completion if there are no others."""
-        main = [note for what, note in self.gaps.items() if what != COMPLETION]
-        return "; ".join(main or self.gaps.values()) or "no reply is judged"
+        """The gaps, or that nothing is judged."""
+        return "; ".join(self.gaps.values()) or "no reply is judged"
 
-    def line(self, *, of_completion: bool = True) -> str:
-        """Return the gaps in one line, those of task completion too or not; empty without any."""
-        told = [n for what, n in self.gaps.items() if of_completion or what != COMPLETION]
-        return f"Not measured: {'. '.join(told)}." if told else ""
+    def line(self) -> str:
+        """Return the gaps in one line; empty without any."""
+        return f"Not measured: {'. '.join(self.gaps.values())}." if self.gaps else ""
 
 
 def find_unmeasured(
@@ -138,22 +138,26 @@ def find_unmeasured(
         triggers: what counts as a false trigger, None in a run without plain dialogues.
     """
     # Replies by the reason why they stay undecided, "" for those that can be decided.
-    counts = {what: Counter[str]() for what in (TURNS, PROBES, COMPLETION)}
-    for case in cases:
-        for turn, kind in asked_turns(case, config):
-            for what, reason, num_decided in _reasons(config, case, turn, kind, triggers):
-                num = len(config.arms) * len(config.histories)
-                counts[what][reason] += num - num_decided
-                counts[what][""] += num_decided
+    counts = {what: Counter[str]() for what in (TURNS, PROBES)}
     has_instructions = any(case.instruction for case in cases)
+    has_answers = False
+    for arm, history, case in product(config.arms, config.histories, cases):
+        for turn, kind in asked_turns(case, config, arm, history):
+            what, reason = _reason(config, case, arm, turn, kind, triggers)
+            counts[what][reason] += 1
+            has_answers |= kind == "turn" and (
+                case.expectation(turn) is not None
+                # A judge's view of an answer is no view of the instruction.
+                or (not has_instructions and _is_judged(config, "completion", arm, kind, turn))
+            )
     gaps = {}
     for what, found in counts.items():
         reasons = tuple(r for r, num in found.most_common() if r and num)
         if reasons:
             num, total = found.total() - found[""], found.total()
             gaps[what] = f"{num:,} of {total:,} {what}: {'; '.join(reasons)}"
-    is_all = not any(found[""] for what, found in counts.items() if what != COMPLETION)
-    return Unmeasured(gaps, is_all and (has_instructions or not counts[COMPLETION][""]))
+    is_all = not has_answers and not any(found[""] for found in counts.values())
+    return Unmeasured(gaps, is_all)
 
 
 def refuse_unmeasured(
@@ -173,10 +177,10 @@ def refuse_unmeasured(
     return found
 
 
-def _reasons(
-    config: EvalConfig, case: Case, turn: int, kind: Kind, triggers: Triggers | None
-) -> Iterator[tuple[str, str, int]]:
-    """Yield what is measured of the replies to a turn, the reason why not, and how many are all the same."""
+def _reason(
+    config: EvalConfig, case: Case, arm: str, turn: int, kind: Kind, triggers: Triggers | None
+) -> tuple[str, str]:
+    """Return what a reply is, and why it stays undecided, "" where it does not."""
     instruction, probe = case.instruction_at(turn, kind), case.probe_at(turn)
     specs = instruction.verifiers if instruction else ()
     if kind == "probe" and probe:
@@ -184,26 +188,15 @@ def _reasons(
     kinds = {spec.kind for spec in specs}
     what = TURNS if kind == "turn" else PROBES
     if instruction is None:
-        yield what, "" if triggers and triggers.entries else NO_POOL, 0
-    elif kinds and JUDGE not in kinds:
-        yield what, "", 0
-    else:
-        reason = NOT_ASKED if config.judge else NO_JUDGE
-        yield what, reason, _num_judged(config, "adherence", kind, turn)
-    num_judged = _num_judged(config, "completion", "turn", turn)
-    if kind == "turn" and config.task_completion:
-        open_for: str | None = NO_ENCODER
-        if has_embedded_encoder():
-            held = instruction if case.expected(turn) == "kept" else None
-            open_for = open_reason(case.user_turn(turn), case.reference(turn), held)
-        yield COMPLETION, open_for or "", num_judged
-    elif kind == "turn" and num_judged:
-        yield COMPLETION, "", 0
+        return what, "" if triggers and triggers.entries else NO_POOL
+    if (kinds and JUDGE not in kinds) or _is_judged(config, "adherence", arm, kind, turn):
+        return what, ""
+    return what, NOT_ASKED if config.judge else NO_JUDGE
 
 
-def _num_judged(config: EvalConfig, task: Task, kind: Kind, turn: int) -> int:
-    """Return how many replies to a turn the judge is asked about."""
+def _is_judged(config: EvalConfig, task: Task, arm: str, kind: Kind, turn: int) -> bool:
+    """Whether the judge is asked about an arm's reply to a turn."""
     judge = config.judge
     if judge is None or task not in judge.tasks or not judge.asks(kind, turn):
-        return 0
-    return len(judge.arms or config.arms) * len(config.histories)
+        return False
+    return arm in (judge.arms or config.arms)

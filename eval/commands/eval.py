@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 
 from eval.config import EvalConfig
@@ -55,6 +56,7 @@ def check(config: EvalConfig) -> None:
 def execute(config: EvalConfig) -> str:
     """Run the evaluation, print its table and some dialogues; return one line on what is there."""
     from rich.console import Console
+    from rich.text import Text
 
     from eval.report.tables.written import side_by_side, terminal_table
     from eval.results.undecided import notes_of_undecided
@@ -62,6 +64,8 @@ def execute(config: EvalConfig) -> str:
 
     result = evaluate(config)
     console = Console()
+    for line in result.results["checks"]:
+        console.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     for line in notes_of_undecided(result.samples, config.sampling.max_new_tokens):
         console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print(terminal_table(result.results))
@@ -77,7 +81,15 @@ def execute(config: EvalConfig) -> str:
             )
     how = "replies judged again" if config.replies_from else "new replies"
     state = f"{result.num_new} {how}" if result.num_new else "all replies stood there already"
-    return f"{result.report} ({state})"
+    return f"{result.report} ({state}{_from_cache(result.results['run']['tokens'])})"
+
+
+def _from_cache(tokens: Mapping[str, int]) -> str:
+    """Return the share of prompt tokens that the server had encoded before; empty if it says nothing of it."""
+    if not tokens.get("num_cached_tokens"):
+        return ""
+    share = tokens["num_cached_tokens"] / tokens["num_prompt_tokens"]
+    return f", {share:.0%} of the prompt tokens from the server's prefix cache"
 
 
 def chat_line(config: EvalConfig, arm: str, instruction: Instruction) -> str:

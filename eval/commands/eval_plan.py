@@ -36,13 +36,15 @@ def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         )
     asked = list(product(config.arms, config.histories, inputs.cases))
     keys = [
-        (history, case, key)
+        (arm, history, case, key)
         for arm, history, case in asked
         for key in row_keys(arm, history, case, config)
     ]
-    replies = sum(turns_of_row(history, case, config) for history, case, _ in keys)
+    replies = sum(turns_of_row(arm, history, case, config) for arm, history, case, _ in keys)
     probes = sum(
-        has_probe(case, turn, config) for _, _, case in asked for turn in config.probe_turns
+        has_probe(case, turn, config, arm, history)
+        for arm, history, case in asked
+        for turn in config.probe_turns
     )
     num_done = num_there(config.output_dir / ROLLOUTS_FILE, len(keys))
     most = config.sampling.max_new_tokens

@@ -27,8 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):  # fmt: skip
         parser.add_argument(flag, type=path_argument, metavar="FILE", help=about)
     parser.add_argument(
-        "--metric", metavar="NAME", default="adherence",
-        help="which curve, such as survival, in the page's main history and split (%(default)s)",
+        "--metric", metavar="NAME",
+        help="which curve, such as survival, in the page's main history and split (default: that of the "
+        "page's first chart)",
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="ARM",
@@ -73,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
         atomic_write_text(args.markdown, markdown_tables(results))
         sys.stdout.write(f"{args.markdown}\n")
     if args.chart:
-        save_main_chart(args.chart, Curves.of(results), args.metric)
+        curves = Curves.of(results)
+        save_main_chart(args.chart, curves, args.metric or curves.main_metric)
         sys.stdout.write(f"{args.chart}\n")
     return 0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases.sysbench import import_cases
+from eval.cases import realguardrails, s_ifeval, sysbench
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError
@@ -21,13 +23,23 @@ from gatt.runs.yaml_file import dump_yaml
 HELP = "list and show the suites of the evaluation, or make cases of what others made"
 
 
+_IMPORTERS: Mapping[str, Callable[[argparse.Namespace], list[dict[str, Any]]]] = {
+    "realguardrails": lambda args: realguardrails.import_cases(args.path),
+    "s-ifeval": lambda args: s_ifeval.import_cases(args.path, args.exchanges, args.num, args.seed),
+    "sysbench": lambda args: sysbench.import_cases(args.path),
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions `import`, `list` and `show`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="import | list | show")
     imported = actions.add_parser("import", help="make a case file of a local copy of a benchmark")
     imported.add_argument(
-        "benchmark", choices=("sysbench",),
-        help="sysbench: system messages with five turns and a checklist a turn (arXiv:2408.10943)",
+        "benchmark", choices=tuple(_IMPORTERS),
+        help="s-ifeval: 541 system messages with constraints that the package if-verifiable judges, behind any "
+        "number of exchanges (arXiv:2502.12197); realguardrails: system messages with guardrails behind "
+        "unrelated turns (same source); sysbench: system messages with five turns and a checklist a turn "
+        "(arXiv:2408.10943)",
     )  # fmt: skip
     imported.add_argument(
         "path", type=path_argument, metavar="FOLDER_OR_FILE", help="the local copy"
@@ -36,6 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", type=path_argument, required=True, metavar="CASES.jsonl",
         help="file to write; must be new",
     )  # fmt: skip
+    imported.add_argument(
+        "--exchanges", type=int, default=19, metavar="N",
+        help="s-ifeval: exchanges of questions and small talk between system message and prompt (default 19: "
+        "the prompt is turn 20)",
+    )  # fmt: skip
+    imported.add_argument(
+        "--num",
+        type=int,
+        metavar="N",
+        help="s-ifeval: so many prompts, drawn at random; default: all",
+    )
+    imported.add_argument("--seed", type=int, default=0, help="s-ifeval: of prompts and exchanges")
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
     shown = actions.add_parser("show", help="print a suite")
     shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
@@ -54,7 +78,7 @@ def _import(args: argparse.Namespace) -> int:
             f"{args.output}: exists already: give a new file to --output, or move it away"
         )
     refuse_compressed(args.output)
-    cases = import_cases(args.path)
+    cases = _IMPORTERS[args.benchmark](args)
     num_turns = 0
     with atomic_stream(args.output) as stream:
         for case in cases:

@@ -16,9 +16,10 @@ from typing import Any, Final
 from eval.cases.asked_turns import asked_turns
 from eval.cases.build import load_inputs
 from eval.cases.unmeasured import refuse_unmeasured, triggers_of
-from eval.config import BASE, REMINDER, EvalConfig, config_of
+from eval.config import EvalConfig, config_of
 from eval.metrics.curves import METRICS
 from eval.metrics.outcomes import Rows, rate_of
+from eval.records.arms import BASE, REMINDED
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.scoring.verdict import RUNNER, judge
@@ -29,14 +30,14 @@ from gatt.verifiers import Verdict
 
 log = logging.getLogger(__name__)
 
-ARMS: Final[Mapping[str, str]] = {"once": BASE, "reminder": REMINDER}
+ARMS: Final[Mapping[str, str]] = {"once": BASE, "reminder": REMINDED}
 """Where the instruction stands, and what `gatt eval` calls that."""
 NOT_HERE: Final = (
     "adapters", "arms", "baseline", "batch_cases", "engine", "histories", "judge", "output_dir",
-    "ray", "replies_from", "task_completion",
+    "ray", "replies_from",
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
-RATES: Final = ("adherence", "survival", "probe_recall", "false_trigger")
+RATES: Final = ("joint", "keeps", "answers", "survival", "probe_recall", "false_trigger")
 """Metrics of a run; all but survival also over all turns together."""
 
 
@@ -90,7 +91,7 @@ def _config(arm: str, **given: Any) -> EvalConfig:
         # Inspect reads `-T turns=1,2,4` as a list of texts.
         if isinstance(value, list) and all(isinstance(v, str) and v.isdecimal() for v in value):
             given[key] = [int(v) for v in value]
-    return config_of({**values, "task_completion": False, **given})
+    return config_of({**values, **given})
 
 
 def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list[Sample]:

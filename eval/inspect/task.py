@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from eval.inspect.suite import Prepared, judged, prepared, rates_of
-from eval.metrics.outcomes import adherence
+from eval.metrics.outcomes import keeps
 from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import Sample
 from eval.records.suite import shipped_suites
@@ -91,8 +91,8 @@ def _register(name: str, shipped: str) -> Callable[..., Task]:
 
         Args:
             suite: name of one that is shipped, or the YAML file of one.
-            arm: `once` puts the instruction where the suite's `placement` says; `reminder` on every
-                user message.
+            arm: `once` puts the instruction where the suite's `placement` says; `reminder` adds a
+                reminder of it behind every user message.
             num_dialogues: cases per split; None takes the suite's number.
             seed: fixes the cases.
             **overrides: any other key of `gatt eval` that a suite may set, dotted or nested.
@@ -208,11 +208,11 @@ def verifiers(settings: dict[str, Any]) -> Scorer:
             + "; ".join(v.evidence for v in s.verdicts)
             for s in samples
         ]
-        statuses = [o.status for o in adherence(samples) if o.status != "undecided"]
+        statuses = [o.status for o in keeps(samples) if o.status != "undecided"]
         kept = statuses.count("pass") / len(statuses) if statuses else float("nan")
         return Score(
             # A dictionary: Inspect would drop a single NaN, and with it what is undecided.
-            value={"adherence": kept},
+            value={"keeps": kept},
             answer=samples[-1].reply if samples else "",
             explanation="\n".join(lines),
             metadata={"replies": [sample.as_dict() for sample in samples]},

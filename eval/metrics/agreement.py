@@ -14,7 +14,6 @@ from eval.records.samples import Sample
 from eval.scoring.judge.question import JudgeKey
 from eval.scoring.verdict import expected_status, is_ruled
 from gatt.verifiers.base import Status, Verdict
-from gatt.verifiers.judge import JUDGE
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Agreement:
     arm: str
     history: str
     metric: str
-    """`adherence`, `probe_recall` or `task_completion`."""
+    """`keeps`, `probe_recall` or `answers`."""
     num_both: int
     """Replies that both decided: what all rates rest on."""
     num_missing: int
@@ -47,7 +46,7 @@ def agreement(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -
     agree with itself, or with nothing.
 
     Args:
-        samples: of a run. For completion, as they were before `attach`.
+        samples: of a run.
         verdicts: by task and `Sample.key`, see `judge_samples`.
     """
     groups: dict[tuple[str, str, str], Counter[tuple[Status, Status]]] = defaultdict(Counter)
@@ -77,8 +76,8 @@ def _both(
     """Yield metric, status by the rules and by the judge, where the rules decided and both were asked."""
     said = verdicts.get(("adherence", sample.key))
     if said and is_ruled(sample) and sample.status != "undecided":
-        metric = "probe_recall" if sample.kind == "probe" else "adherence"
+        metric = "probe_recall" if sample.kind == "probe" else "keeps"
         yield metric, sample.status, expected_status(said.status, sample.expected)
-    said, measured = verdicts.get(("completion", sample.key)), sample.completion
-    if said and measured and measured.verifier != JUDGE and measured.status != "undecided":
-        yield "task_completion", measured.status, said.status
+    said = verdicts.get(("completion", sample.key))
+    if said and sample.answers and sample.answers != "undecided":
+        yield "answers", sample.answers, said.status

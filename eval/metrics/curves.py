@@ -1,24 +1,29 @@
 """Curves: the flat list of records in `results.json`, from which every chart is drawn.
 
-The dialogue's own replies were written without the instruction: adherence to "use no digits" is near
-100 % for a model that never read it, so compare adherence and false triggers with their rate.
+The dialogue's own replies were written without the instruction: nearly all of them keep "use no digits",
+so compare what an arm keeps, and its false triggers, with their rate.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
+from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.outcomes import ALL as ALL
 from eval.metrics.outcomes import (
     Outcome,
     Rate,
     Rows,
-    adherence,
-    adherence_loose,
-    adherence_since_switch,
+    answers,
+    answers_plain,
     false_trigger,
+    joint,
+    keeps,
+    keeps_loose,
+    keeps_since_switch,
     leakage,
     probe_leakage,
     probe_recall,
@@ -26,6 +31,7 @@ from eval.metrics.outcomes import (
     repetition,
     survival,
     task_completion,
+    told,
 )
 from eval.records.case import Case
 from eval.records.samples import Sample
@@ -40,14 +46,18 @@ Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
 METRICS: Mapping[str, Metric] = {
     metric.__name__: metric
     for metric in (
-        adherence,
-        adherence_loose,
+        joint,
+        keeps,
+        answers,
+        told,
+        answers_plain,
+        keeps_loose,
         survival,
         probe_recall,
         task_completion,
         repetition,
         false_trigger,
-        adherence_since_switch,
+        keeps_since_switch,
         leakage,
         probe_leakage,
     )
@@ -55,16 +65,18 @@ METRICS: Mapping[str, Metric] = {
 """Name -> function. A new metric is one function, one line here, one test."""
 
 VACUOUS: Mapping[str, str] = {
-    "adherence": "vacuous_adherence",
+    "keeps": "vacuous_keeps",
     "false_trigger": "vacuous_false_trigger",
     "leakage": "vacuous_leakage",
 }
 """Metric -> the same of the dialogue's own replies, which were written without the instruction."""
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
-SINCE_SWITCH = ("adherence_since_switch", "leakage", "probe_leakage")
+SINCE_SWITCH = ("keeps_since_switch", "leakage", "probe_leakage")
 """Metrics whose turns are counted from the change of the instruction on, from 0."""
 
+BY_ABILITY = ("joint", "keeps", "answers")
+"""Metrics that are also counted for the instructions that the model keeps alone, and for the others."""
 PASS_IS_BAD = frozenset(
     {"false_trigger", "vacuous_false_trigger", "repetition", "leakage", "vacuous_leakage", "probe_leakage"}
 )  # fmt: skip
@@ -110,12 +122,22 @@ def by_arm(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
     return found
 
 
-def curves(samples: Iterable[Sample], metrics: Mapping[str, Metric] = METRICS) -> list[CurvePoint]:
+def curves(
+    samples: Iterable[Sample],
+    metrics: Mapping[str, Metric] = METRICS,
+    able: AbstractSet[str] | None = None,
+) -> list[CurvePoint]:
     """Return every rate that the samples allow.
 
     For each arm and history: every metric with at least one sample, at every
     turn it was asked, for the total (`split` and `family` both "all"), for each
     split, each family, and each family within a split.
+
+    Args:
+        samples: of a run.
+        metrics: by name.
+        able: ids of the instructions that the model keeps alone; the metrics of `BY_ABILITY` get the splits
+            `able` and `unable`. None: nobody was asked alone.
     """
     return [
         CurvePoint(
@@ -129,9 +151,25 @@ def curves(samples: Iterable[Sample], metrics: Mapping[str, Metric] = METRICS) -
         )
         for (arm, history), members in by_arm(samples).items()
         for metric, measure in metrics.items()
-        for split, family, part in Rows.of(measure(members)).slices()
+        for split, family, part in _slices(list(measure(members)), metric, able)
         for turn, at_turn in part.by_turn()
     ]
+
+
+def _slices(
+    outcomes: Sequence[Outcome], metric: str, able: AbstractSet[str] | None
+) -> Iterator[tuple[str, str, Rows]]:
+    yield from Rows.of(outcomes).slices()
+    if able is None or metric not in BY_ABILITY:
+        return
+    for split in (ABLE, UNABLE):
+        part = [o for o in outcomes if (_name(o) in able) == (split == ABLE)]
+        yield from ((split, f, rows) for of, f, rows in Rows.of(part).slices() if of == ALL)
+
+
+def _name(outcome: Outcome) -> str:
+    instruction = outcome.sample.instruction
+    return instruction.id if instruction else ""
 
 
 def vacuous_curves(
@@ -171,6 +209,8 @@ def vacuous_curves(
                 verdicts=verdicts,
                 loose=None,
                 completion=None,
+                answer=None,
+                asks=None,
                 judge=None,
                 leak=leak_status(case.ended_rules(sample.turn), reply) if case else None,
             )

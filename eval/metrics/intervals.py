@@ -6,8 +6,9 @@ stands over several dialogues. The interval is Wilson's with an effective number
 Graubard 1998, Survey Methodology 24:193-201; Dean and Pagano 2015, J. Surv. Stat. Methodol.
 3:484-503):
 
-1. For each way of grouping (dialogue, instruction, and case, which is both): D, I and C, the variance
-   of the rate if groups are independent, over that of as many independent replies.
+1. For each way of grouping (dialogue, instruction, and case, which is both; dialogues that begin alike are
+   one): D, I and C, the variance of the rate if groups are independent, over that of as many independent
+   replies.
 2. Inflation = D + I - C, the two-way variance of Cameron, Gelbach and Miller (2011, J. Bus. Econ.
    Stat. 29:238-249), and at least each of D, I and 1.
 3. Degrees of freedom after Satterthwaite: D - C rests on the number of dialogues, I - C on that of
@@ -80,6 +81,7 @@ class Ways:
     """What groups the replies of a run: three codes a reply."""
 
     dialogue: Codes
+    """Dialogues that begin with the same exchange have the same code."""
     instruction: Codes
     """Replies of a plain dialogue are a group of their own."""
     case: Codes

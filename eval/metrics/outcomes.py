@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eval.metrics.intervals import Codes, Floats, Ways, crossed_interval, num_groups
+from eval.records.arms import WITHOUT_HISTORY
 from eval.records.samples import Kind, Sample
 from gatt.verifiers.base import Status
 
@@ -57,7 +58,8 @@ class Rows:
         """Return the columns of outcomes in any order."""
         found = sorted(outcomes, key=lambda o: o.turn)
         samples = [o.sample for o in found]
-        dialogue, _ = _codes([s.dialogue for s in samples])
+        # Dialogues that begin alike are one unit.
+        dialogue, _ = _codes([s.cluster or s.dialogue for s in samples])
         is_plain = np.array([s.instruction is None for s in samples], dtype=bool)
         instruction, named = _codes([s.instruction.id if s.instruction else "" for s in samples])
         # Each plain dialogue is an instruction group of its own.
@@ -108,7 +110,7 @@ class Rate:
     low: float | None
     high: float | None
     num_dialogues: int
-    """Dialogues with at least one decided outcome: what the rate rests on."""
+    """Dialogues with at least one decided outcome: what the rate rests on. Those that begin alike are one."""
     num_instructions: int
     """The same of instructions, 0 for plain dialogues; from `MIN_INSTRUCTIONS` on the interval is one
     over instructions like these, below it speaks of these alone."""
@@ -163,7 +165,7 @@ def _codes(names: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
 _BADNESS: Final[tuple[Status, ...]] = ("pass", "undecided", "fail")
 
 
-def adherence(samples: Iterable[Sample]) -> Iterator[Outcome]:
+def keeps(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield the status of every ordinary reply under an instruction that holds.
 
     After a release a reply without the instruction is right: `leakage` counts those with it.
@@ -171,7 +173,31 @@ def adherence(samples: Iterable[Sample]) -> Iterator[Outcome]:
     return (Outcome(s, s.status) for s in samples if _is_asked_to_adhere(s))
 
 
-def adherence_loose(samples: Iterable[Sample]) -> Iterator[Outcome]:
+def answers(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply under an instruction answers its turn, where the turn expects something.
+
+    Questions for what the user told at an earlier turn count in `told` alone: they need the history, so
+    nobody can be asked them alone, and they come late, so a curve with them would fall by itself.
+    """
+    return (Outcome(s, s.answers) for s in _expecting(samples) if s.answers and s.asks != "told")
+
+
+def joint(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply keeps its instruction and answers its turn, for the replies of `answers`."""
+    return (Outcome(s, s.joint) for s in _expecting(samples) if s.joint and s.asks != "told")
+
+
+def told(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply keeps its instruction and says what the user told at an earlier turn."""
+    return (Outcome(s, s.joint) for s in _expecting(samples) if s.joint and s.asks == "told")
+
+
+def answers_plain(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield whether a reply of a plain dialogue answers its turn, where the turn expects something."""
+    return (Outcome(s, s.answers) for s in samples if s.answers and s.instruction is None)
+
+
+def keeps_loose(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield the same with the leniency of IFEval: a first or last line, or asterisks, do not count.
 
     Source: Zhou et al., arXiv:2311.07911, section 3 (loose accuracy). Where only the strict status is
@@ -182,7 +208,7 @@ def adherence_loose(samples: Iterable[Sample]) -> Iterator[Outcome]:
 
 def survival(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield for each case and asked turn the worst status so far: fail, then undecided, then pass."""
-    for case in by_case(filter(_is_asked_to_adhere, samples)):
+    for case in by_case(s for s in samples if _is_asked_to_adhere(s) and _has_history(s)):
         so_far: Status = "pass"
         for sample in case:
             so_far = max(so_far, sample.status, key=_BADNESS.index)
@@ -198,7 +224,7 @@ def probe_recall(samples: Iterable[Sample]) -> Iterator[Outcome]:
 
 
 def task_completion(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield whether each ordinary reply answers, where that was measured; plain dialogues count too."""
+    """Yield whether a judge finds that an ordinary reply does what was asked; plain dialogues count too."""
     return (
         Outcome(s, s.completion.status)
         for s in samples
@@ -218,7 +244,8 @@ def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
     are compared with earlier judged turns alone, so their rate is a lower bound. Empty replies are not
     counted.
     """
-    for case in by_case(s for s in samples if s.kind == "turn" and s.reply.strip()):
+    counted = (s for s in samples if s.kind == "turn" and s.reply.strip() and _has_history(s))
+    for case in by_case(counted):
         known: set[str] = set()
         for index, sample in enumerate(case):
             said = folded(sample.reply)
@@ -237,8 +264,8 @@ def false_trigger(samples: Iterable[Sample]) -> Iterator[Outcome]:
     return (Outcome(s, s.status) for s in samples if s.instruction is None)
 
 
-def adherence_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield adherence by turns since the last change of any kind; 0 is the reply to its announcement."""
+def keeps_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
+    """Yield `keeps` by turns since the last change of any kind; 0 is the reply to its announcement."""
     return (
         Outcome(s, s.status, s.since_switch)
         for s in samples
@@ -275,6 +302,15 @@ def by_case(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
 def _is_asked_to_adhere(sample: Sample) -> bool:
     is_turn = sample.kind == "turn" and sample.instruction is not None
     return is_turn and sample.expected == "kept"
+
+
+def _expecting(samples: Iterable[Sample]) -> Iterator[Sample]:
+    return (s for s in samples if s.answer is not None and _is_asked_to_adhere(s))
+
+
+def _has_history(sample: Sample) -> bool:
+    """Whether the arm reads a history: the replies of others do not follow on one another."""
+    return sample.arm not in WITHOUT_HISTORY
 
 
 def _leaks(samples: Iterable[Sample], kind: Kind) -> Iterator[Outcome]:

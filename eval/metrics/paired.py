@@ -28,6 +28,7 @@ from eval.metrics.intervals import (
     paired_interval,
 )
 from eval.metrics.outcomes import ALL, Outcome, Rows
+from eval.records.arms import CANNED
 from eval.records.samples import Sample
 
 
@@ -87,7 +88,7 @@ class Difference:
 
 
 def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Difference]:
-    """Return the difference of every other arm from the baseline, by metric, split and turn.
+    """Return the difference of every arm of a model from the baseline, by metric, split and turn.
 
     Behind the turns of a curve that has several stands the one of all of them.
 
@@ -104,7 +105,7 @@ def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Diffe
         for metric, measure in METRICS.items():
             base = _decided(measure(arms.get((baseline, history), ())))
             for (arm, other), members in arms.items():
-                if other == history and arm != baseline and base:
+                if other == history and arm not in (baseline, CANNED) and base:
                     rows = _pairs(_decided(measure(members)), base)
                     where = {"arm": arm, "baseline": baseline, "metric": metric, "history": history}
                     found += _differences(where, rows)

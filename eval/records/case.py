@@ -11,6 +11,7 @@ from pydantic import AfterValidator, PlainValidator
 from eval.records.samples import Expected, Kind
 from gatt.data.catalog.switch_leakage import Rules, ended_rules
 from gatt.data.dialogue import Dialogue
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction, Probe
 from gatt.data.switches import Switch, check_switches, ended, in_force, last_switch
 from gatt.errors import CatalogError, ConfigError, VerifierError
@@ -81,8 +82,16 @@ class Case:
     """Whether the dialogue has replies; without them `BLANK` stands between its turns."""
     twin: str = ""
     """The id, if an earlier case has the same dialogue and instruction but other events or probes; else ""."""
+    turns: tuple[int, ...] | None = None
+    """Turns whose replies are judged, whatever the configuration says; None: those of the configuration."""
+    is_given: bool = False
+    """The user's own messages have the instruction: no arm is given its text."""
+    cluster: str = ""
+    """Dialogue after which all that begin alike are named; "" where none does."""
     switches: tuple[Switch, ...] = ()
     """Changes of the instruction, by turn. The first probe of a new instruction is asked."""
+    canned: Mapping[str, str] = field(default_factory=dict)
+    """By id of an instruction: what the arm `canned` always replies under it, see `eval.cases.canned`."""
 
     def __post_init__(self) -> None:
         check_switches(f"case {self.id!r}", self.instruction, self.switches, self.num_turns)
@@ -112,6 +121,15 @@ class Case:
         """Return the dialogue's own reply to what the user says at a turn, None without one."""
         own = self.dialogue.replies if self.has_replies else ()
         return own[turn - 1] if turn <= len(own) else None
+
+    def expectation(self, turn: int) -> Expectation | None:
+        """Return what the reply to a user message must hold beside the instruction, None for nothing."""
+        return self.dialogue.expectations[turn - 1]
+
+    def asks_for_told(self, turn: int) -> bool:
+        """Whether the user message asks for a fact that the user told at an earlier turn."""
+        expectation = self.expectation(turn)
+        return expectation is not None and expectation.kind == "told"
 
     def expected(self, turn: int) -> Expected:
         """Return `kept` if the instruction still holds at a turn, `released` after it was taken back."""
@@ -164,9 +182,13 @@ class Case:
             probes = instruction.probes[:1] if instruction else ()
             return [instruction.text, *(p.question for p in probes)] if instruction else []
 
-        return {
+        given = {"is_given": True} if self.is_given else {}
+        return given | {
             "id": self.id,
-            "dialogue": self.dialogue.as_dict(),
+            "dialogue": {
+                "id": self.dialogue.id,
+                "messages": [message.as_dict() for message in self.dialogue.messages],
+            },
             "instruction": self.instruction.text if self.instruction else None,
             "probe": self.probe.question if self.probe else None,
             "events": {str(t): [e.kind, None, e.expect] for t, e in sorted(self.events.items())},
@@ -185,3 +207,5 @@ class Reply:
     kind: Kind
     user: str
     generation: Generation
+    earlier: tuple[str, ...] = ()
+    """The replies in the history that the arm read, first turn first."""

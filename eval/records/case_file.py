@@ -8,30 +8,44 @@
      "events": {"3": {"kind": "topic_jump", "verifiers": [...]}},
      "switches": [{"turn": 5, "kind": "replace", "text": "From now on ...", "instruction": {...}}]}
 
+A turn may say what its reply must hold, in place of a text::
+
+    {"content": "How long can I return boots?", "expect": {"any_of": ["30 days", "thirty days"]}}
+
+`expect` also takes `none_of` and `verifiers`, and stands in the user messages of `messages` in the same way.
+
 `switches` change the instruction: `replace` and `add` have a new `instruction`, `cancel` has none.
 `"place": "system"` makes the text a system message before that turn. `messages`, instead of `user_turns`,
 contains the replies of a dialogue too. A case without `instruction` is a plain one. The judge
 decides an instruction without verifiers.
+
+`"turns": "last"`, or a list of turns, says which replies of the case are judged, whatever the configuration
+says. `"placement": "none"` in an instruction says that the user's own messages have it: its text is not given
+to any arm, and is what the judge reads.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, PlainValidator
 
 from eval.records.case import BLANK, Case, Event, Text, Verifiers
 from gatt.data.dialogue import Dialogue, Message, parse_messages
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction, Probe, Split, combine
 from gatt.data.switches import Switch, SwitchKind, SwitchPlace
-from gatt.errors import ConfigError, DataError
+from gatt.errors import CatalogError, ConfigError, DataError, VerifierError
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
+from gatt.verifiers import build
 
+_LONG_MESSAGE_WORDS: Final = 12
 RESERVED: Final = ("all", "plain", "combined")
 """Names of tables for totals, for cases without instruction and for several families at once."""
 
@@ -42,6 +56,16 @@ def _not_reserved(family: str) -> str:
     return family
 
 
+def _expectation(raw: object) -> Expectation:
+    try:
+        found = Expectation.from_dict(raw)
+        for spec in found.verifiers:
+            build(spec)
+    except (DataError, CatalogError, VerifierError) as error:
+        raise ConfigError(str(error)) from None
+    return found
+
+
 @dataclass(frozen=True)
 class _WrittenInstruction:
     text: Text
@@ -49,6 +73,8 @@ class _WrittenInstruction:
     value: str = ""
     split: Split = "heldout_value"
     verifiers: Verifiers = ()
+    placement: Literal["none"] | None = None
+    """`none`: the text already stands in the user's messages."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +94,22 @@ class _WrittenSwitch:
 
 
 @dataclass(frozen=True)
+class _WrittenTurn:
+    content: Text
+    expect: Annotated[Expectation | None, PlainValidator(_expectation)] = None
+
+
+@dataclass(frozen=True)
 class _WrittenCase:
     """A line of the file."""
 
     id: Text
     messages: tuple[dict[str, Any], ...] | None = None
-    user_turns: tuple[str, ...] | None = None
+    user_turns: tuple[str | _WrittenTurn, ...] | None = None
     instruction: _WrittenInstruction | None = None
     probes: tuple[_WrittenProbe, ...] = ()
     events: dict[int, Event] = field(default_factory=dict)
+    turns: tuple[int, ...] | Literal["last"] | None = None
     switches: tuple[_WrittenSwitch, ...] = ()
     constraints: Any = None
     """What imports of earlier versions wrote; not read."""
@@ -89,6 +122,8 @@ class _WrittenCase:
             raise ConfigError("expected one of 'messages' and 'user_turns'")
         if self.user_turns == ():
             raise ConfigError("user_turns is empty: expected at least one text")
+        if self.turns is not None and self.turns != "last":
+            _check_turns(self.turns)
         if len(self.probes) > 1:
             raise ConfigError(
                 f"{len(self.probes)} probes: expected one a case, make a case of each"
@@ -98,6 +133,11 @@ class _WrittenCase:
             raise ConfigError(
                 "probes, switches, or events with verifiers without instruction: expected the instruction"
             )
+
+
+def _check_turns(turns: tuple[int, ...]) -> None:
+    if not turns or turns != tuple(sorted(set(turns))) or turns[0] < 1:
+        raise ConfigError(f"turns is {list(turns)}: expected rising turns from 1 on, or 'last'")
 
 
 def read_cases(path: Path) -> tuple[Case, ...]:
@@ -127,11 +167,13 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
     would get one name, `@` and the case are added. Cases that share both, and differ in
     events or probes only, are twins.
     """
+    listed = list(cases)
+    clusters = _clusters(listed)
     dialogues: dict[tuple[str, ...], str] = {}
     instructions: dict[str, str] = {}
     pairs: set[tuple[str, str]] = set()
     found = []
-    for case in cases:
+    for case in listed:
         name = dialogues.setdefault(case.dialogue.user_turns, case.id)
         dialogue = Dialogue(name, case.dialogue.messages)
         instruction = case.instruction
@@ -144,8 +186,40 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
         pair = (name, instruction.id if instruction else "")
         twin = case.id if pair in pairs else ""
         pairs.add(pair)
-        found.append(replace(case, dialogue=dialogue, instruction=instruction, twin=twin))
+        cluster = clusters.get(case.id, "")
+        found.append(
+            replace(case, dialogue=dialogue, instruction=instruction, twin=twin, cluster=cluster)
+        )
     return tuple(found)
+
+
+def _clusters(cases: Sequence[Case]) -> dict[str, str]:
+    """Return, by case, the first case whose dialogue begins alike; none where no other does.
+
+    Dialogues begin alike with the same exchange (a message and its reply; two messages where a file has no
+    replies), or where the first message of one begins that of the other and is long: "Hi!" says nothing.
+    Dialogues of the same messages are one already, see `_with_shared_ids`.
+    """
+    exchanges: dict[tuple[str, ...], list[Case]] = defaultdict(list)
+    begun: dict[str, list[Case]] = defaultdict(list)
+    root = ""
+    for case in sorted(cases, key=lambda c: c.dialogue.user_turns[0]):
+        first, *later = case.dialogue.user_turns
+        answer = case.dialogue.replies[0] if case.has_replies else next(iter(later), None)
+        if answer is not None:
+            exchanges[first, answer].append(case)
+        if not root or not first.startswith(root):
+            root = first if len(first.split()) >= _LONG_MESSAGE_WORDS else ""
+        if root:
+            begun[root].append(case)
+    order = {case.id: number for number, case in enumerate(cases)}
+    found: dict[str, str] = {}
+    for members in (*begun.values(), *exchanges.values()):
+        if len({case.dialogue.user_turns for case in members}) > 1:
+            first_id = min((case.id for case in members), key=order.__getitem__)
+            for case in members:
+                found.setdefault(case.id, first_id)
+    return found
 
 
 def _parse(number: int, raw: dict[str, Any]) -> Case:
@@ -160,6 +234,11 @@ def _case(written: _WrittenCase) -> Case:
     instruction = None
     if written.instruction is not None:
         instruction = _instruction(written.id, written.instruction, written.probes)
+    turns = (dialogue.num_turns,) if written.turns == "last" else written.turns
+    if turns and turns[-1] > dialogue.num_turns:
+        raise DataError(f"turns is {list(turns)}: expected turns from 1 to {dialogue.num_turns}")
+    if any(s.instruction and s.instruction.placement for s in written.switches):
+        raise DataError("placement in a switch: expected it in the first instruction only")
     for turn in written.events:
         if not 1 <= turn <= dialogue.num_turns:
             raise DataError(f"event at turn {turn}: expected a turn from 1 to {dialogue.num_turns}")
@@ -171,6 +250,8 @@ def _case(written: _WrittenCase) -> Case:
         written.events,
         has_replies=written.messages is not None and len(dialogue.replies) > 0,
         switches=_switches(written.id, written.switches, instruction),
+        turns=turns,
+        is_given=written.instruction is not None and written.instruction.placement == "none",
     )
     for turn, event in written.events.items():
         if event.verifiers and case.expected(turn) == "released":
@@ -206,8 +287,13 @@ def _dialogue(written: _WrittenCase) -> Dialogue:
         if dialogue.has_system:
             raise DataError("'messages' begin with a system message: expected it as 'instruction'")
         return dialogue
-    turns = written.user_turns or ()
-    messages = [m for turn in turns for m in (Message("user", turn), Message("assistant", BLANK))]
+    asked = [
+        Message("user", turn)
+        if isinstance(turn, str)
+        else Message("user", turn.content, turn.expect)
+        for turn in written.user_turns or ()
+    ]
+    messages = [m for message in asked for m in (message, Message("assistant", BLANK))]
     return Dialogue(written.id, tuple(messages[:-1]))
 
 

@@ -8,8 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_type_hints
 
+from eval.records.arms import History, check_history
+from gatt.data.expectation import ExpectationKind
 from gatt.data.instruction import Instruction
-from gatt.errors import CatalogError, DataError
+from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import FinishReason
 from gatt.runs.input_file import COMPRESSED
 from gatt.runs.store import parsed_records
@@ -32,7 +34,6 @@ def samples_of_run(folder: Path) -> Path:
     return next((path for path in paths if path.is_file()), paths[0])
 
 
-History = Literal["reference", "own"]
 Kind = Literal["turn", "probe"]
 SampleSplit = Literal["train", "heldout_value", "heldout_family", "none"]
 Expected = Literal["kept", "released"]
@@ -49,7 +50,7 @@ class Sample:
     """
 
     arm: str
-    """The system under evaluation: `base`, `base+reminder`, `gatt`, …"""
+    """The system under evaluation: `base`, `alone`, `gatt`, …"""
     history: History
     dialogue: str
     turn: int
@@ -75,7 +76,11 @@ class Sample:
     expected: Expected = "kept"
     """`released`: the instruction no longer holds here, and a reply that follows it has failed."""
     completion: Verdict | None = None
-    """Whether the reply still answers what was asked; None if that was not measured."""
+    """Whether a judge finds that the reply does what was asked; None if it was not asked."""
+    answer: Verdict | None = None
+    """Whether the reply holds what its turn expects, see `gatt.data.answers`; None: it expects nothing."""
+    asks: ExpectationKind | None = None
+    """What the turn asks for; None: nothing that a rule could check."""
     twin: str = ""
     """The case's own id, if another case has the same dialogue and instruction; else ""."""
     judge: Verdict | None = None
@@ -93,6 +98,8 @@ class Sample:
     """The instruction that was replaced or taken back; None without `leak`."""
     announcement: str | None = None
     """The words that change the instruction at this turn."""
+    cluster: str = ""
+    """Names the dialogues that begin alike, which are one independent unit; "" for a dialogue of its own."""
     is_repeated: bool | None = None
     """Whether the arm gave the same reply at an earlier turn of its own history, judged or not; case and
     white space do not count. None if that was not compared (a reference history, no `gatt eval`), for
@@ -105,6 +112,10 @@ class Sample:
         for key in ("arm", "dialogue", "family", "user"):
             if not getattr(self, key).strip():
                 raise DataError(f"{key!r} is {getattr(self, key)!r}: expected some text")
+        try:
+            check_history(self.history)
+        except ConfigError as error:
+            raise DataError(str(error)) from None
         if self.turn < 1:
             raise DataError(f"'turn' is {self.turn!r}: expected a whole number from 1")
         if (self.instruction is None) != (self.split == "none"):
@@ -121,6 +132,24 @@ class Sample:
         """Dialogue, first instruction and twin: the same for all turns of a case."""
         first = self.given or (self.instruction.id if self.instruction else "")
         return self.dialogue, first, self.twin
+
+    @property
+    def keeps(self) -> Status:
+        """Whether the reply keeps the instruction that is in force at its turn."""
+        return self.status
+
+    @property
+    def answers(self) -> Status | None:
+        """Whether the reply answers its turn; None: the turn expects nothing."""
+        return self.answer.status if self.answer else None
+
+    @property
+    def joint(self) -> Status | None:
+        """Whether the reply keeps and answers; None: the turn expects nothing."""
+        if self.answers is None:
+            return None
+        both = (self.keeps, self.answers)
+        return "fail" if "fail" in both else "undecided" if "undecided" in both else "pass"
 
     @property
     def asked(self) -> tuple[VerifierSpec, ...]:
@@ -143,7 +172,7 @@ class Sample:
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSONL object."""
         raw = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("instruction", "ended", "completion", "judge"):
+        for name in ("instruction", "ended", "completion", "answer", "judge"):
             raw[name] = raw[name].as_dict() if raw[name] else None
         raw["verdicts"] = [v.as_dict() for v in self.verdicts]
         return raw
@@ -162,7 +191,7 @@ class Sample:
         try:
             held = dict(vars(typed(_written_form(), raw)))
             del held["score"]
-            for key in ("completion", "judge"):
+            for key in ("completion", "answer", "judge"):
                 held[key] = held[key] and held[key].verdict()
             for key in ("instruction", "ended"):
                 held[key] = None if held[key] is None else _instruction(held[key], key)
@@ -201,6 +230,7 @@ def _written_form() -> type:
         "ended": dict[str, Any] | None,
         "verdicts": tuple[WrittenVerdict, ...],
         "completion": WrittenVerdict | None,
+        "answer": WrittenVerdict | None,
         "judge": WrittenVerdict | None,
     }
     hints = get_type_hints(Sample) | written

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from eval.cases.asked_turns import judged_turns
+from eval.cases.asked_turns import judged_turns, shown_turns
 from eval.cases.unmeasured import Triggers
-from eval.config import EvalConfig, reminded_every, used_adapters
+from eval.config import EvalConfig, used_adapters
 from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case
 from eval.records.samples import Sample
@@ -37,10 +37,6 @@ def notes(
         found.append(
             f"{len(cases)} cases share {num_dialogues} dialogues and {num_told} instructions."
         )
-    for arm in config.arms:
-        if every := reminded_every(arm):
-            when = "on every turn" if every == 1 else f"every {every} turns"
-            found.append(f"{arm} repeats the instruction {when}.")
     if triggers:
         total = len(triggers.entries) + len(triggers.left_out)
         found.append(
@@ -65,13 +61,27 @@ def notes(
             "adherence is to the one in force. Leakage counts replies that satisfy the rules of the one "
             "that was replaced or cancelled, by chance or not: read it against the dialogue's own replies."
         )
+    if clusters := {c.cluster for c in cases if c.cluster}:
+        inside = sum(bool(c.cluster) for c in cases)
+        found.append(
+            f"{inside} of {len(cases)} cases begin with the same exchange as another: they count as "
+            f"{len(clusters)} independent dialogues in every interval."
+        )
+    if num_given := sum(c.is_given for c in cases):
+        found.append(
+            f"In {num_given} of {len(cases)} cases the user's own messages have the instruction: no arm "
+            "was given its text, so a reminder changes nothing there."
+        )
     unasked = [case for case in cases if not judged_turns(case, config)]
     if unasked:
         found.append(
-            f"{len(unasked)} of {len(cases)} cases have none of the turns {list(config.turns)}, as the case "
+            f"{len(unasked)} of {len(cases)} cases have none of the turns {shown_turns(config)}, as the case "
             f"{unasked[0].id!r} with {unasked[0].num_turns}: they are in no rate."
         )
-    asked = [min(c.num_turns, max(config.turns)) for c in cases if judged_turns(c, config)]
+    asked = [max(judged_turns(c, config)) for c in cases if judged_turns(c, config)]
+    if config.turns == "last" or any(c.turns for c in cases):
+        # Each case is asked at turns of its own.
+        asked = []
     if len(set(asked)) > 1:
         found.append(
             f"Cases have {min(asked)} to {max(asked)} turns: later turns rest on fewer of them."

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from eval.records.samples import Sample
+from eval.scoring.judge.question import UNTRIGGERED
 from gatt.verifiers.judge import JUDGE
 
 _KIND: Final = re.compile(r"(?:no verdict: )?(found|\w+ \w+)")
@@ -27,7 +28,13 @@ def notes_of_undecided(samples: Sequence[Sample], max_new_tokens: int) -> list[s
 
 def _of_the_judge(samples: Iterable[Sample]) -> Iterator[str]:
     verdicts = [v for s in samples for v in (s.judge, s.completion) if v and v.verifier == JUDGE]
-    missing = [v.evidence for v in verdicts if v.status == "undecided"]
+    undecided = [v.evidence for v in verdicts if v.status == "undecided"]
+    missing = [evidence for evidence in undecided if not evidence.startswith(UNTRIGGERED)]
+    if num := len(undecided) - len(missing):
+        yield (
+            f"The judge found in {num} of {len(verdicts)} replies that the condition of the instruction "
+            "did not occur: they are undecided, and in no rate."
+        )
     if not missing:
         return
     kinds: dict[str, list[str]] = defaultdict(list)

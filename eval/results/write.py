@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,28 @@ from typing import Any
 from eval.cases.build import Inputs
 from eval.cases.unmeasured import Triggers, Unmeasured
 from eval.config import EvalConfig
+from eval.metrics.ability import able_instructions
 from eval.metrics.agreement import Agreement, agreement
 from eval.metrics.curves import curves, vacuous_curves
+from eval.metrics.failures import failures
 from eval.metrics.paired import differences
+from eval.metrics.retention import retentions
 from eval.records.samples import (
     REPORT_FILE,
     RESULTS_FILE,
     ROLLOUTS_FILE,
     SAMPLES_FILE,
     Sample,
-    read_samples,
 )
 from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
+from eval.results.checks import checks
+from eval.results.conversation import conversations
 from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.results.undecided import notes_of_undecided
 from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
-from eval.scoring.completion import unmeasured_reason, with_completion
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
@@ -61,6 +64,8 @@ class Checked:
     unknown: Sequence[str]
     """Arms that do not say what they were trained on."""
     unmeasured: Unmeasured
+    own_decoding: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that the local model's files ask for and that no engine here applies."""
 
 
 def close(
@@ -93,14 +98,14 @@ def close(
         if key in found
     ]
     samples = samples_of_rows(rows)
-    no_completion = unmeasured_reason() if config.task_completion else None
-    if config.task_completion and not no_completion:
-        path = config.output_dir / SAMPLES_FILE
-        samples = with_completion(samples, read_samples(path) if path.exists() else ())
     agreements: list[Agreement] = []
     if config.judge:
         verdicts = judge_samples(
-            samples, config.judge, config.output_dir / JUDGEMENTS_FILE, judge_engine
+            samples,
+            config.judge,
+            config.output_dir / JUDGEMENTS_FILE,
+            judge_engine,
+            conversations(cases, found),
         )
         agreements = agreement(samples, verdicts)
         samples = attach(samples, verdicts)
@@ -113,7 +118,7 @@ def close(
         "config": config_dict(config),
     }
     pool = triggers.entries if triggers else ()
-    points = curves(samples)
+    points = curves(samples, able=able_instructions(samples))
     # Replies of a case file that stand under an instruction may follow it: they are no ordinary replies.
     ordinary = (s for s in samples if not config.cases or s.instruction is None)
     results: dict[str, Any] = {
@@ -121,15 +126,17 @@ def close(
         "run": run,
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
+        "retention": [asdict(r) for r in retentions(samples, config.seed)],
+        "failures": [asdict(f) for f in failures(samples)],
         "agreement": [asdict(a) for a in agreements],
         "limits": limits(rows),
+        "checks": checks(config, samples, run["tokens"], checked.own_decoding),
         "notes": [
             *notes(config, cases, triggers, checked.unknown),
-            *filter(None, [checked.unmeasured.line(of_completion=False)]),
+            *filter(None, [checked.unmeasured.line()]),
             *notes_of_replies(points, samples, config.sampling.max_new_tokens),
             *notes_of_undecided(samples, config.sampling.max_new_tokens),
             *note_of_calls(run),
-            *filter(None, [no_completion]),
         ],
     }
     if triggers:

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eval.cases.asked_turns import judged_turns
+from eval.cases.asked_turns import judged_turns, shown_turns
 from eval.cases.build import load_inputs
 from eval.cases.draw import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig, config_of
-from eval.metrics.outcomes import adherence
+from eval.metrics.outcomes import keeps
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement
@@ -65,9 +65,9 @@ class AdherenceEvaluator:
             judge(reply, adapter, history, ())
             for replies in roll_out(engine, cases, adapter, history, config)
             for reply in replies
-            if reply.turn in config.turns
+            if reply.turn in judged_turns(reply.case, config)
         ]
-        found = Counter((o.sample.turn, o.status) for o in adherence(samples))
+        found = Counter((o.sample.turn, o.status) for o in keeps(samples))
         return {
             turn: Counts(found[turn, "pass"], found[turn, "fail"], found[turn, "undecided"])
             for turn in sorted({turn for turn, _ in found})
@@ -101,7 +101,7 @@ def make_evaluator(config: TrainConfig, trained_on: TrainedOn) -> AdherenceEvalu
     if not cases:
         raise ConfigError(
             f"track.suite: no case of {evaluated.suite!r} has an instruction and one "
-            f"of the turns {list(evaluated.turns)}: expected at least one"
+            f"of the turns {shown_turns(evaluated)}: expected at least one"
         )
     unmeasured = find_unmeasured(evaluated, cases, None)
     if unmeasured.is_all:
@@ -125,7 +125,6 @@ def _eval_config(config: TrainConfig) -> EvalConfig:
         "probe_turns": [],
         "num_dialogues": track.num_dialogues,
         "num_plain": 0,
-        "task_completion": False,
     }
     if track.turns is not None:
         values["turns"] = list(track.turns)

@@ -7,7 +7,8 @@ from itertools import product
 from typing import Any, Final
 
 from eval.config import EvalConfig
-from eval.records.case import Case, Reply
+from eval.records.arms import ALONE, CANNED, History, is_stepwise, slips_of
+from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
 from eval.rollout.workers import Piece, Rows
@@ -73,16 +74,39 @@ def read_earlier(
     return rows
 
 
-def _replies(case: Case, row: Row) -> Iterator[Reply]:
+def _replies(
+    case: Case, row: Row, arm: str, history: History, earlier: Mapping[str, Row]
+) -> Iterator[Reply]:
     if "said" in row:
         turn = int(row["key"].rpartition("/")[2])
-        yield Reply(case, turn, "turn", case.user_turn(turn), Generation(**row["said"]))
+        read = _read(case, turn, row["said"]["text"], arm, history, earlier)
+        said = Generation(**row["said"])
+        yield Reply(case, turn, "turn", case.user_turn(turn), said, read)
     for sample in row["samples"]:
         if "said" not in row or sample["kind"] == "probe":
             # The number of tokens is not stored, and no rule needs it.
             word = sample.get("server_end", "")
             generation = Generation(sample["reply"], sample["finish"], 0, word)
-            yield Reply(case, sample["turn"], sample["kind"], sample["user"], generation)
+            turn, kind, user = sample["turn"], sample["kind"], sample["user"]
+            read = _read(case, turn, sample["reply"], arm, history, earlier)
+            yield Reply(case, turn, kind, user, generation, read)
+
+
+def _read(
+    case: Case, turn: int, reply: str, arm: str, history: History, earlier: Mapping[str, Row]
+) -> tuple[str, ...]:
+    """Return the replies that the arm read in its history, as the roll-out gave them."""
+    if arm == ALONE:
+        return ()
+    if arm == CANNED:
+        return (reply,) * (turn - 1)
+    own = case.dialogue.replies[: turn - 1]
+    if not is_stepwise(arm, history):
+        return own
+    num_slips = slips_of(history)
+    name = f"{arm}/{history}/{case.id}"
+    said = [earlier[f"{name}/{t}"]["said"]["text"] for t in range(num_slips + 1, turn)]
+    return (*own[:num_slips], *(text.strip() or BLANK for text in said))
 
 
 def rows_judged_again(
@@ -109,7 +133,7 @@ def rows_judged_again(
             for key in row_keys(arm, history, case, config)
             if key not in done
             for row in rows_of_step(
-                list(_replies(case, earlier[key])),
+                list(_replies(case, earlier[key], arm, history, earlier)),
                 arm,
                 history,
                 pool,

@@ -1,9 +1,9 @@
 """Roll-outs: what each arm replies at the turns that are judged.
 
-There are two histories. `reference`: every judged turn is answered within the dialogue as it
+There are three histories. `reference`: every judged turn is answered within the dialogue as it
 stands, so all turns of a case share one prefix. `own`: the model reads its own replies; all
-cases of a batch move forward turn by turn. Probes are asked off the record: they replace the
-user message, and no later turn reads them.
+cases of a batch move forward turn by turn. `slip_2` is `own` behind two replies of the dialogue. Probes
+are asked off the record: they replace the user message, and no later turn reads them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from eval.cases.asked_turns import asked_turns, has_probe, last_turn
-from eval.config import EvalConfig, reminded_every
+from eval.cases.asked_turns import asked_turns, has_probe, judged_turns, last_turn
+from eval.config import EvalConfig
+from eval.records.arms import CANNED, WITHOUT_HISTORY, History, is_stepwise, slips_of
 from eval.records.case import BLANK, Case, Reply
-from eval.records.samples import History, Kind
+from eval.records.samples import Kind
+from eval.rollout.prompts import arm_prompt
 from gatt.data.dialogue import Dialogue, Message
-from gatt.data.views import announced, prompt_of_turn, training_view, view_by_turn
 from gatt.generation.base import Engine, Generation, GenerationRequest
 
 Asked = tuple[GenerationRequest, Callable[[Generation], Reply]]
@@ -35,8 +36,8 @@ def roll_out(
 ) -> Iterator[list[Reply]]:
     """Yield the replies of one arm to a batch of cases, step by step, in the order of the cases.
 
-    An interruption never cuts a step. With reference history a step is all replies to the
-    batch. With own history it is the replies to one turn, judged or not, because the next
+    An interruption never cuts a step. With reference history, and for an arm that reads none, a step is all
+    replies to the batch. With own history it is the replies to one turn, judged or not, because the next
     turn reads them.
 
     Args:
@@ -55,10 +56,15 @@ def roll_out(
     params = config.sampling.params(config.seed)
     order = {case.id: index for index, case in enumerate(cases)}
     steps: Iterable[Step]
-    if history == "own":
-        steps = own_steps(cases, arm, config, said)
+    if is_stepwise(arm, history):
+        steps = own_steps(cases, arm, config, said, slips_of(history))
+    elif arm == CANNED:
+        turns = ((case, judged_turns(case, config, arm, history)) for case in cases)
+        steps = [([reply for case, asked in turns for reply in canned_replies(case, asked)], [])]
     else:
-        found = [(case, *asked) for case in cases for asked in asked_turns(case, config)]
+        found = [
+            (case, *asked) for case in cases for asked in asked_turns(case, config, arm, history)
+        ]
         # Ordinary turns first.
         found.sort(key=lambda a: a[2] == "probe")
         steps = [([], [ask(c, c.dialogue, turn, kind, arm, config) for c, turn, kind in found])]
@@ -70,36 +76,32 @@ def roll_out(
             yield sorted(replies, key=lambda r: (order[r.case.id], r.kind == "probe", r.turn))
 
 
-def arm_view(case: Case, dialogue: Dialogue, arm: str, config: EvalConfig) -> Dialogue:
-    """Return the dialogue as the arm reads it: with the instruction once, or also on later turns.
-
-    A change is announced at its turn to every arm.
-    """
-    switches = tuple(s for s in case.switches if s.turn <= dialogue.num_turns)
-    every = reminded_every(arm)
-    text = case.instruction.text if case.instruction else None
-    if every is None:
-        return training_view(dialogue, text, config.placement, switches)
-    held = [case.held_at(turn) for turn in range(1, dialogue.num_turns + 1)]
-    texts = [i.text if i and turn % every == 0 else None for turn, i in enumerate(held)]
-    if every == 1:
-        return announced(view_by_turn(dialogue, texts), switches)
-    repeated = view_by_turn(dialogue, [None, *texts[1:]])
-    return training_view(repeated, text, config.placement, switches)
-
-
 def ask(
     case: Case, dialogue: Dialogue, turn: int, kind: Kind, arm: str, config: EvalConfig
 ) -> Asked:
     """Return what an arm is asked at a turn of a dialogue that reaches it."""
     user = case.user_turn(turn, kind)
+    earlier = dialogue.replies[: turn - 1]
     if kind == "probe":
         first = int(dialogue.has_system) + 2 * turn - 2
         dialogue = Dialogue(dialogue.id, (*dialogue.messages[:first], Message("user", user)))
-    messages = prompt_of_turn(arm_view(case, dialogue, arm, config), turn)
+    messages = arm_prompt(case, dialogue, turn, arm, config)
     key = f"{case.id}/{turn}/{kind}"
     request = GenerationRequest(key, messages, f"{arm}/{case.id}", is_aside=kind == "probe")
-    return request, partial(Reply, case, turn, kind, user)
+    read = () if arm in WITHOUT_HISTORY else earlier
+    return request, partial(Reply, case, turn, kind, user, earlier=read)
+
+
+def canned_replies(case: Case, turns: Iterable[int]) -> list[Reply]:
+    """Return the replies of the arm `canned`: the same string at every turn under an instruction."""
+    found = []
+    for turn in turns:
+        held = case.held_at(turn)
+        text = case.canned.get(held.id, "") if held else ""
+        generation = Generation(text, "stop", 0)
+        earlier = (text,) * (turn - 1)
+        found.append(Reply(case, turn, "turn", case.user_turn(turn), generation, earlier))
+    return found
 
 
 def own_steps(
@@ -107,8 +109,12 @@ def own_steps(
     arm: str,
     config: EvalConfig,
     said: Mapping[str, Sequence[Generation]] | None = None,
+    num_slips: int = 0,
 ) -> Iterator[Step]:
-    """Return the steps of a roll-out in own history; see `roll_out`."""
+    """Return the steps of a roll-out in own history; see `roll_out`.
+
+    The first `num_slips` replies are the dialogue's, which ignore the instruction: nobody is asked for them.
+    """
     messages: dict[str, list[Message]] = {case.id: [] for case in cases}
     full: set[str] = set()
 
@@ -119,16 +125,21 @@ def own_steps(
         user = Message("user", case.user_turn(turn))
         messages[case.id] += [user, Message("assistant", text)]
 
-    for turn in range(1, max(last_turn(case, config) for case in cases) + 1):
+    history = f"slip_{num_slips}" if num_slips else "own"
+    last = {case.id: last_turn(case, config, arm, history) for case in cases}
+    for turn in range(1, max(last.values()) + 1):
         asked: list[Asked] = []
         replies: list[Reply] = []
-        for case in (c for c in cases if turn <= last_turn(c, config)):
+        for case in (c for c in cases if turn <= last[c.id]):
             known = (said or {}).get(case.id, ())
+            if turn <= num_slips:
+                hear(case, turn, Generation(case.reference(turn) or "", "stop", 0))
+                continue
             kinds: tuple[Kind, ...] = (
-                ("turn", "probe") if has_probe(case, turn, config) else ("turn",)
+                ("turn", "probe") if has_probe(case, turn, config, arm, history) else ("turn",)
             )
-            if turn <= len(known):
-                hear(case, turn, known[turn - 1])
+            if turn <= num_slips + len(known):
+                hear(case, turn, known[turn - 1 - num_slips])
             elif case.id in full:
                 # Without replies behind a full context the case would look successful.
                 nothing = Generation("", "context_limit", 0)

@@ -1,8 +1,8 @@
 """The rows of `rollouts.jsonl`: an interrupted evaluation resumes from them.
 
-With reference history a row holds the replies of one arm to one case. With own history it
-holds the replies to one turn, and also the reply to a turn that is not judged, because the
-next turns read it.
+With reference history a row holds the replies of one arm to one case, and so do the rows of an arm
+without history. With own history it holds the replies to one turn, and also the reply to a turn that is
+not judged, because the next turns read it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 from eval.cases.asked_turns import judged_turns, last_turn
 from eval.config import EvalConfig
 from eval.metrics.outcomes import folded
+from eval.records.arms import History, is_stepwise, slips_of
 from eval.records.case import Case, Reply
-from eval.records.samples import History, Sample
+from eval.records.samples import Sample
 from eval.scoring.verdict import judge
 from gatt.data.instruction import Entry
 from gatt.errors import DataError, StoreError
@@ -29,15 +30,15 @@ from gatt.runs.typed import ShapeError, typed
 
 def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list[str]:
     """Return the keys of all rows of a case, in order."""
-    last, name = last_turn(case, config), f"{arm}/{history}/{case.id}"
-    if history == "reference":
+    last, name = last_turn(case, config, arm, history), f"{arm}/{history}/{case.id}"
+    if not is_stepwise(arm, history):
         return [name] if last else []
-    return [f"{name}/{turn}" for turn in range(1, last + 1)]
+    return [f"{name}/{turn}" for turn in range(1 + slips_of(history), last + 1)]
 
 
-def turns_of_row(history: History, case: Case, config: EvalConfig) -> int:
+def turns_of_row(arm: str, history: History, case: Case, config: EvalConfig) -> int:
     """Return how many replies to ordinary turns a row of a case holds."""
-    return len(judged_turns(case, config)) if history == "reference" else 1
+    return 1 if is_stepwise(arm, history) else len(judged_turns(case, config, arm, history))
 
 
 def rows_of_step(
@@ -61,11 +62,13 @@ def rows_of_step(
     for number, (_, group) in enumerate(groupby(replies, key=lambda r: r.case.id)):
         members = list(group)
         case, turn = members[0].case, members[0].turn
-        keys = row_keys(arm, history, case, config)
-        row: dict[str, Any] = {"key": keys[0] if history == "reference" else keys[turn - 1]}
-        if history == "own":
+        name = f"{arm}/{history}/{case.id}"
+        is_step = is_stepwise(arm, history)
+        row: dict[str, Any] = {"key": f"{name}/{turn}" if is_step else name}
+        if is_step:
             row["said"] = asdict(next(r.generation for r in members if r.kind == "turn"))
-        judged = [r for r in members if r.kind == "probe" or r.turn in config.turns]
+        turns = judged_turns(case, config, arm, history)
+        judged = [r for r in members if r.kind == "probe" or r.turn in turns]
         row["samples"] = [judge(r, arm, history, pool).as_dict() for r in judged]
         if not number and tokens:
             row["tokens"] = dict(tokens)

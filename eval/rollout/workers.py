@@ -9,8 +9,8 @@ from typing import Any
 
 from eval.cases.draw import told_where_shown
 from eval.config import EvalConfig, used_adapters
+from eval.records.arms import History
 from eval.records.case import Case
-from eval.records.samples import History
 from eval.rollout.roll_out import roll_out
 from eval.rollout.rows import rows_of_step
 from gatt.data.instruction import Entry

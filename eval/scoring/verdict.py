@@ -6,16 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from eval.records.arms import History
 from eval.records.case import Reply
-from eval.records.samples import Expected, History, Sample
+from eval.records.samples import Expected, Sample
 from eval.scoring.judge.question import JudgeKey
+from gatt.data.answers import answers
 from gatt.data.catalog.switch_leakage import leak_status
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
-from gatt.verifiers import Status, Verdict, check_all, overall, overall_unasked
+from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.verifiers.judge import JUDGE, Judge, is_open
+from gatt.verifiers.rule import quote
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
+from gatt.verifiers.text.echo import echoed
 
 
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:
@@ -105,7 +110,9 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
       turn's event. After the instruction was taken back, a reply that passes them all fails.
     - A turn of a plain dialogue passes, as a false trigger, if the reply follows any entry of
       the pool. Ordinary replies must follow no entry of it, see `eval.cases.unmeasured`.
+    - A turn that expects something: `answer` says whether the reply holds it, whatever its instruction.
     - A reply that the server ended with a word of its own is `undecided`: it may be a notice of the server.
+    - A reply that gives the teacher's hint back fails, whatever its verifiers say.
     - An empty reply is `undecided` if the context was full, a server withheld the reply, or
       the tokens ended before any text (a model that reasons first).
     - `leak` says whether the reply follows what was replaced or taken back, see
@@ -120,6 +127,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         no_reply = f"the server ended the reply with {word!r}"
     # A degenerate reply follows no instruction, but does not show that the model dropped it either.
     junk = degenerate(text) if expected == "released" else None
+    if instruction and (echo := _echo(text, instruction)):
+        junk = f"echoes the teacher's hint: {quote(echo)}"
     if no_reply:
         status, verdicts = _by_runner("undecided", no_reply)
     elif junk:
@@ -133,7 +142,8 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         status = expected_status(status, expected)
     loose = None
     if instruction and not probe and expected == "kept":
-        loose = check_loose(instruction.verifiers, text) if status == "fail" else status
+        is_strict = status == "fail" and not junk
+        loose = check_loose(instruction.verifiers, text) if is_strict else status
     rules = case.ended_rules(turn)
     if probe:
         # After a replacement the probe belongs to the new instruction: it says nothing about leakage.
@@ -143,6 +153,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
     switch, end = last_switch(case.switches, turn), last_end(case.switches, turn)
     announced = switch if switch and switch.turn == turn and not probe else None
     first = case.instruction.id if case.instruction else ""
+    expectation = None if probe else case.expectation(turn)
     return Sample(
         arm=arm,
         history=history,
@@ -163,13 +174,31 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         event=announced.kind if announced else event.kind if event else None,
         expected=expected,
         twin=case.twin,
+        cluster=case.cluster,
         given=first if instruction and instruction.id != first else "",
         since_switch=turn - switch.turn if switch else None,
         leak="undecided" if leak and no_reply else leak,
         since_end=turn - end.turn if leak and end else None,
         ended=case.ended_at(turn) if leak else None,
         announcement=announced.text if announced else None,
+        answer=_answer(reply, expectation, no_reply) if expectation else None,
+        asks=expectation.kind if expectation else None,
     )
+
+
+def _answer(reply: Reply, expectation: Expectation, no_reply: str | None) -> Verdict:
+    """Return whether a reply holds what its turn expects."""
+    if no_reply:
+        return Verdict("undecided", no_reply, RUNNER, 1)
+    text, earlier = reply.generation.text, reply.earlier
+    before = reply.case.dialogue.expectations[: len(earlier)]
+    return answers(expectation, text, reply.user, earlier, before)
+
+
+def _echo(text: str, instruction: Instruction) -> str | None:
+    """Return the sentence of the teacher's hint that a reply gives back."""
+    wanted = (*instruction.utterances, *instruction.prefills)
+    return echoed(text, instruction.hint, wanted=wanted)
 
 
 def verdicts_of_turn(
@@ -184,7 +213,7 @@ def verdicts_of_turn(
     undecided = []
     for entry in pool:
         verdicts = check_all(entry.verifiers, text)
-        status = overall_unasked(verdicts)
+        status = overall(verdicts)
         if status == "pass":
             first = verdicts[0]
             evidence = f"follows {entry.id} unasked: {first.evidence}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eval.cases.build import refuse_overlap
-from eval.config import BASE
+from eval.records.arms import BASE
 from gatt.config.load import config_dict
 from gatt.data.hash_split import Part
 from gatt.errors import ConfigError, DataError

@@ -62,13 +62,16 @@ class Head:
         outputs: list[T] = []
 
         def replacement(hidden_BKH: torch.Tensor) -> T:
-            with self._weights_at_hand():
+            with ExitStack() as stack:
+                for module in self.module.modules():
+                    stack.enter_context(_without_hooks(module))
                 return compute(hidden_BKH)
 
         def keep(_: Any, inputs: tuple[torch.Tensor, ...], output: T) -> torch.Tensor:
             outputs.append(output)
             return inputs[0][..., :1]
 
+        self._gather_inner_weights()
         with replaced(self.module, replacement):
             # The last of the head's hooks, so that the output has passed all others.
             handle = self.module.register_forward_hook(keep)
@@ -99,24 +102,18 @@ class Head:
             finished: torch.Tensor = self._forward(input_ids=ids, use_cache=False).logits[0]
         return finished
 
-    @contextmanager
-    def _weights_at_hand(self) -> Iterator[None]:
-        """Keep all weights of the head gathered, and run no hook of it, while the block runs."""
-        # The hooks of the head itself gathered its own weights, not those of modules within it (a LoRA).
-        absent = [w for w in self.module.parameters() if _is_absent(w)]
-        with ExitStack() as stack:
-            if absent:
-                from deepspeed.zero import GatheredParameters
+    def _gather_inner_weights(self) -> None:
+        """Let ZeRO stage 3 gather with the head what modules within it hold, such as a trained copy.
 
-                stack.enter_context(GatheredParameters(absent))
-            for module in self.module.modules():
-                stack.enter_context(_without_hooks(module))
-            yield
+        Its hooks around the head gather the head's own weights alone, forward and backward.
+        """
+        own = {id(weight) for weight in self.module.parameters(recurse=False)}
+        inner = [w for w in self.module.parameters() if hasattr(w, "ds_id") and id(w) not in own]
+        if inner:
+            from deepspeed.runtime.zero import register_external_parameter
 
-
-def _is_absent(weight: torch.nn.Parameter) -> bool:
-    """Whether DeepSpeed's ZeRO stage 3 keeps the weight in parts at the moment."""
-    return hasattr(weight, "ds_id") and weight.numel() == 0 < weight.ds_numel
+            for weight in inner:
+                register_external_parameter(self.module, weight)
 
 
 class _HiddenAlone(BaseModelOutputWithPast):  # type: ignore[misc]

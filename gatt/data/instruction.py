@@ -6,21 +6,24 @@ figures, combined at random, half of the time in a shortened wording.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 from gatt.errors import CatalogError
+from gatt.runs.input_file import parse_json
+from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.spec import VerifierSpec
 
 Split = Literal["train", "heldout_value", "heldout_family"]
 SPLITS: tuple[str, ...] = get_args(Split)
 Wording = Literal["verbose", "terse"]
 
-ROLE_VERIFIER = "in_character"
-"""Kind of the verifier that marks an entry as a role: a figure or a persona."""
+ROLE_VERIFIER = "role"
+"""Kind of the verifier that, with names, marks an entry as a role: a figure or a persona."""
 MOST_DRAWS = 100
 """Draws of a combination before it is called impossible: some entries exclude nearly all others."""
 
@@ -67,6 +70,9 @@ class Entry:
     bad: tuple[str, ...] = ()
     cancel: tuple[str, ...] = ()
     """Ways to take it back in the middle of a dialogue; general words serve where there is none."""
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What it says of the speaker: the fact that a user may ask for (`name`, `home`, …) and the right answers.
+    In a catalogue file the key is `speaker`."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,8 @@ class Instruction:
     """Those of one entry, since a reply has one beginning; see `compose`."""
     examples: tuple[str, ...] = ()
     """Those of the entry; none where several are combined, which no example keeps all."""
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those of all entries; of two answers to the same question the first entry's."""
 
     @property
     def family(self) -> str:
@@ -111,20 +119,36 @@ class Instruction:
             "verifiers": [v.as_dict() for v in self.verifiers],
             "probes": [p.as_dict() for p in self.probes],
             "hint": self.hint or "",
+            # One text: columnar readers see the same type in every row.
+            "facts": json.dumps(
+                {name: list(given) for name, given in self.facts.items()}, ensure_ascii=False
+            ),
         }
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
         """Return the instruction of its JSON form."""
-        # Samples of before 2026-11-25 have no examples.
-        raw = {"examples": (), **raw}
-        found = {field.name: raw[field.name] for field in fields(cls)}
+        # Older samples have no examples and no facts.
+        raw = {"examples": (), "facts": "{}", **raw}
+        found = {one.name: raw[one.name] for one in fields(cls)}
         for name in ("entries", "families", "utterances", "prefills", "examples"):
             found[name] = tuple(found[name])
         found["verifiers"] = tuple(map(VerifierSpec.from_dict, raw["verifiers"]))
         found["probes"] = tuple(map(Probe.from_dict, raw["probes"]))
         found["hint"] = raw["hint"] or None
+        found["facts"] = _read_facts(raw["facts"])
         return cls(**found)
+
+
+def _read_facts(text: object) -> dict[str, tuple[str, ...]]:
+    try:
+        return typed(
+            dict[str, tuple[str, ...]], parse_json(text) if isinstance(text, str) else text
+        )
+    except (json.JSONDecodeError, ShapeError) as error:
+        raise CatalogError(
+            f"'facts' is {text!r}: expected a JSON object of lists of texts: {error}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -199,7 +223,11 @@ def combine(first: Instruction, second: Instruction) -> Instruction:
 
 def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instruction:
     """Return what entries and instructions join alike."""
-    roles = [p for p in parts if any(v.kind == ROLE_VERIFIER for v in p.verifiers)]
+    roles = [
+        p
+        for p in parts
+        if any(v.kind == ROLE_VERIFIER and v.params.get("names") for v in p.verifiers)
+    ]
     return Instruction(
         id="+".join(p.id for p in parts),
         text="",
@@ -212,6 +240,7 @@ def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instructi
         hint=" ".join(p.hint for p in parts if p.hint) or None,
         utterances=tuple(dict.fromkeys(u for p in parts for u in p.utterances)),
         prefills=next((p.prefills for p in (*roles, *parts) if p.prefills), ()),
+        facts={name: given for p in reversed(parts) for name, given in p.facts.items()},
     )
 
 

@@ -1,22 +1,24 @@
 """GAtt samples: a dialogue, its instruction, and for each turn a target or the reason for none.
 
 One JSON line per (dialogue, instruction). Absent texts are stored as empty
-strings and verifier parameters as JSON strings, so that
+strings and verifier parameters and expectations as JSON strings, so that
 `datasets.load_dataset("json", …)` finds the same types in every row.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from gatt.data.dialogue import Dialogue, parse_dialogue
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.data.switches import Switch, check_switches, in_force
 from gatt.errors import CatalogError, DataError
+from gatt.runs.input_file import parse_json
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
 
@@ -138,14 +140,34 @@ class GattSample:
             switches=switches,
         )
 
+    def only_turn(self, turn: int) -> GattSample:
+        """Return the sample of one turn, counted from 1: its exchange under the instruction in force there.
+
+        A system message of the dialogue stays. Nothing tells of earlier turns, nor of a change.
+        """
+        first = int(self.dialogue.has_system)
+        messages = self.dialogue.messages
+        kept = (*messages[:first], *messages[first + 2 * turn - 2 : first + 2 * turn])
+        return replace(
+            self,
+            id=f"{self.id}/{turn}",
+            dialogue=Dialogue(f"{self.dialogue.id}/{turn}", kept),
+            instruction=self.instruction_at(turn),
+            targets=(replace(self.targets[turn - 1], turn=1),),
+            switches=None,
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSON line."""
         return {
             "id": self.id,
-            "dialogue": self.dialogue.as_dict(),
+            "dialogue": _plain(self.dialogue),
             "instruction": self.instruction.as_dict() if self.instruction else None,
             **({} if self.switches is None else {"switches": [s.as_dict() for s in self.switches]}),
-            "turns": [t.as_dict() for t in self.targets],
+            "turns": [
+                {**target.as_dict(), "expect": _text(expect)}
+                for target, expect in zip(self.targets, self.dialogue.expectations, strict=True)
+            ],
             "provenance": dict(self.provenance),
         }
 
@@ -158,9 +180,10 @@ class GattSample:
         """
         try:
             instruction, switches = raw["instruction"], raw.get("switches")
+            expectations = [turn.get("expect") or "" for turn in raw["turns"]]
             turns = [
                 {
-                    **turn,
+                    **{name: value for name, value in turn.items() if name != "expect"},
                     **{name: turn[name] or None for name in ("reply", "reason", "kind")},
                     # Older files have neither. The second is one text.
                     "rejected": turn.get("rejected") or None,
@@ -170,7 +193,7 @@ class GattSample:
             ]
             return cls(
                 id=raw["id"],
-                dialogue=parse_dialogue(raw["dialogue"]),
+                dialogue=_with_expectations(parse_dialogue(raw["dialogue"]), expectations),
                 instruction=Instruction.from_dict(instruction) if instruction else None,
                 targets=typed(tuple[TurnTarget, ...], turns),
                 provenance=raw.get("provenance") or {},
@@ -180,6 +203,36 @@ class GattSample:
             raise DataError(f"no {error}: expected a sample written by `gatt synth`") from None
         except (TypeError, AttributeError, CatalogError, ShapeError) as error:
             raise DataError(f"not a sample of `gatt synth`: {error}") from None
+
+
+def _plain(dialogue: Dialogue) -> dict[str, Any]:
+    """Return a dialogue without expectations: they stand beside the targets, one text each."""
+    return {"id": dialogue.id, "messages": [message.as_dict() for message in dialogue.messages]}
+
+
+def _text(expect: Expectation | None) -> str:
+    return "" if expect is None else json.dumps(expect.as_dict(), ensure_ascii=False)
+
+
+def _with_expectations(dialogue: Dialogue, texts: Sequence[str]) -> Dialogue:
+    """Return a dialogue with the expectations of a sample line; a file of before they were stored has none."""
+    if not any(texts):
+        return dialogue
+    left = iter(texts)
+    messages = []
+    for message in dialogue.messages:
+        text = next(left, "") if message.role == "user" else ""
+        messages.append(replace(message, expect=_expectation(text)) if text else message)
+    return replace(dialogue, messages=tuple(messages))
+
+
+def _expectation(text: object) -> Expectation:
+    try:
+        return Expectation.from_dict(parse_json(text) if isinstance(text, str) else text)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"'expect' of a turn is {text!r}: expected a JSON object: {error.msg}"
+        ) from None
 
 
 def with_sampled_history(sample: GattSample) -> GattSample:

@@ -122,7 +122,7 @@ def local_engine(
     from gatt.generation.local.cpu_linear import quantize
     from gatt.generation.local.engine import TransformersEngine
     from gatt.generation.local.model_support import cache_limits
-    from gatt.models.adapter import base_model_of
+    from gatt.models.adapter import base_model_of, check_adapter
     from gatt.models.load import load_adapter, load_model
 
     device = config.device
@@ -134,6 +134,9 @@ def local_engine(
             f"dtype int8 with {'an adapter' if adapters else f'device {device!r}'}: expected a CPU and the "
             "model alone; use auto"
         )
+    for folder in (adapters or {}).values():
+        # Before the model, which may take minutes.
+        check_adapter(Path(folder))
     loaded = load_model(config.model, dtype="float32" if is_int8 else config.dtype, device=device)
     set_template_variables(loaded.tokenizer, config.chat_template_kwargs)
     for name, folder in (adapters or {}).items():

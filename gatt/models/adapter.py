@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any, Final
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
+from gatt.models.adapter_patterns import check_patterns, expand_patterns, has_patterns
 from gatt.runs.input_file import read_json
 from gatt.runs.secrets import public
 
 WEIGHTS: Final = "adapter_model.safetensors"
 SETTINGS: Final = "adapter_config.json"
-_NAME: Final = re.compile(r"[\w.-]+")
 
 
 def attach_adapter(
@@ -31,7 +30,8 @@ def attach_adapter(
     """Return the model with an adapter, which is added to the adapters that it has.
 
     PEFT loads an adapter of a model with more or fewer layers and skips what does not fit. Here
-    every tensor of the file must have a place in the model, and every place a tensor.
+    every tensor of the file must have a place in the model, and every place a tensor. Regular
+    expressions in its settings are expanded against the model's modules.
 
     Args:
         model: a causal LM, or a `PeftModel` to add to.
@@ -43,26 +43,36 @@ def attach_adapter(
     Raises:
         ModelError: no adapter in the folder, a broken one, or one of another model.
     """
-    from peft import PeftModel
+    from peft import PeftConfig, PeftModel
 
     # PEFT uses the old name of a setting; users cannot change that.
     warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
-    for name in (SETTINGS, WEIGHTS):
-        require_file(folder, name)
-    saved = _tensor_shapes(folder / WEIGHTS)
-    _check_settings(folder, saved)
+    saved = check_adapter(folder)
     try:
+        config = None
+        if has_patterns(_settings(folder)):
+            config = PeftConfig.from_pretrained(str(folder))
+            expand_patterns(config, model, folder / SETTINGS, base_name)
         with warnings.catch_warnings():
             # `_check_fit` raises an error for these.
             warnings.filterwarnings("ignore", "Found missing adapter keys", UserWarning)
             if isinstance(model, PeftModel):
+                if config is not None:
+                    config.inference_mode = not is_trainable
+                    model.add_adapter(adapter_name, config)
                 model.load_adapter(
                     str(folder), adapter_name=adapter_name, is_trainable=is_trainable
                 )
             else:
                 model = PeftModel.from_pretrained(
-                    model, str(folder), adapter_name=adapter_name, is_trainable=is_trainable
+                    model,
+                    str(folder),
+                    adapter_name=adapter_name,
+                    is_trainable=is_trainable,
+                    config=config,
                 )
+    except ModelError:
+        raise
     except Exception as error:
         # PEFT and the libraries below it raise errors of any class for a broken file.
         raise ModelError(
@@ -80,6 +90,19 @@ def attach_adapter(
             "training diverged: train again with a smaller learning_rate"
         )
     return model
+
+
+def check_adapter(folder: Path) -> dict[str, list[int]]:
+    """Return the shapes of an adapter's tensors; needs no model, so it can come before a model is loaded.
+
+    Raises:
+        ModelError: no adapter in the folder, or a broken one.
+    """
+    for name in (SETTINGS, WEIGHTS):
+        require_file(folder, name)
+    saved = _tensor_shapes(folder / WEIGHTS)
+    _check_settings(folder, saved)
+    return saved
 
 
 def outside_text(model: Any) -> list[str]:
@@ -161,13 +184,10 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
 
 
 def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Refuse settings that need more memory than the weights, or patterns, which may match for ever."""
+    """Refuse settings that need more memory than the weights, and broken patterns."""
     place, settings = folder / SETTINGS, _settings(folder)
     ranks, alphas = (_mapping(settings, name) for name in ("rank_pattern", "alpha_pattern"))
-    names = [settings.get(n) for n in ("target_modules", "exclude_modules", "layers_pattern")]
-    for name in (*names, *ranks, *alphas):
-        if isinstance(name, str) and not _NAME.fullmatch(name):
-            raise ModelError(f"{place}: {name!r} is a pattern: expected names of modules")
+    check_patterns(settings, place)
     # PEFT's default is 8 for both.
     for alpha in (settings.get("lora_alpha", 8), *alphas.values()):
         if not isinstance(alpha, int | float) or not math.isfinite(alpha):

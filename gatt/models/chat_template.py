@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import signal
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +15,7 @@ import jinja2
 
 from gatt.data.dialogue import Message
 from gatt.errors import TemplateError
+from gatt.runs.time_limit import limited
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +86,7 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
         )
     day, template = _DAY.get(), template_of(tokenizer)
     try:
-        with _limited():
+        with limited(_MOST_SECONDS):
             text: str = tokenizer.apply_chat_template(
                 [m.as_dict() for m in messages],
                 tokenize=False,
@@ -98,25 +97,6 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
     except Exception as error:
         raise TemplateError(f"{name_of(tokenizer)}: {_told(error)}") from None
     return text
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    """Interrupt the block after `_MOST_SECONDS` of processor time; works in the main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise TimeoutError(f"not rendered within {_MOST_SECONDS:g} s of processor time")
-
-    before = signal.signal(signal.SIGVTALRM, interrupt)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _MOST_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def encode(

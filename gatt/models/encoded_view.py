@@ -9,6 +9,7 @@ from it) is found here, and so is a token that merges text of both sides of the 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,11 @@ from gatt.models.control_tokens import control_ids, refuse_control_tokens
 from gatt.models.reasoning import closes_reasoning
 
 _QUESTION: Final = (Message("user", "a"),)
+_MARK: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|◁[^◁▷]*▷")
+"""A mark of roles or of reasoning, as all chat templates write them."""
+_HAS_WORD: Final = re.compile(r"[^\W_]")
+_ANCHORS: Final = ("", "\n")
+"""Texts behind which a tokenizer may leave out the space that it adds in front of a text."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,15 @@ class _Frame:
     """Number of control tokens in the header."""
     closing: tuple[int, ...]
     """Control tokens of the tail, up to the one that ends the turn."""
+    mark: str
+    """Text of the first closing token; empty without one."""
+    opening: str
+    """Text between the user's words and the reply: the end of every prompt."""
+
+    @property
+    def before_closing(self) -> str:
+        """Text of the tail before its first closing token."""
+        return self.tail.partition(self.mark)[0] if self.mark else ""
 
 
 def encode_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int) -> Prompt:
@@ -135,7 +150,8 @@ def reply_span(
             f"{where}: its prompt is not the beginning of the next turn's: expected a chat template "
             "and text that keep the prefix"
         )
-    end = _end_of_turn(tokenizer, after.ids, start, in_history=True)
+    frame = _frame(tokenizer, in_history=True)
+    end = _end_of_turn(tokenizer, after.ids, start, frame.num_header, frame.closing)
     if end is None:
         raise DataError(
             f"{where}: no end-of-turn token after the reply in the history: expected a chat template "
@@ -143,9 +159,8 @@ def reply_span(
         )
     if reply is not None:
         written = after.text[len(prompt.text) :]
-        header = _frame(tokenizer, in_history=True).header
-        bodies = (written, written.removeprefix(header))
-        if not any(body.lstrip().startswith(reply.strip()) for body in bodies):
+        bodies = (written, written.removeprefix(frame.header))
+        if not any(_begins_with(body, reply, frame.mark) for body in bodies):
             raise DataError(_changed(where, reply))
     return start, end
 
@@ -155,10 +170,14 @@ def encode_reply(
 ) -> tuple[int, ...]:
     """Return the ids of a target reply to a turn, up to the token that ends the turn.
 
-    The ids are those of the joint text of prompt and reply. The target is the reply and all that the
-    template writes after it, up to and including the token that stops generation. Where the prompt
-    ends with a closed block of reasoning that the template omits before a reply (Gemma 4), the
-    written reply follows that block.
+    Decoded they are, word for word, the header that the template writes between prompt and reply
+    (mostly none), the reply, and what the template writes behind it, up to and including the token that
+    stops generation. The ids are those of the joint text of prompt and reply, with one exception: after
+    a prompt that ends in white space, which would merge with the reply, they are what the model
+    generates behind the prompt.
+
+    A prompt that closes its reasoning (Gemma 4, DeepSeek-V3.1) is followed by the reply alone, whatever
+    the template writes before a finished reply.
 
     Args:
         tokenizer: with a chat template.
@@ -176,28 +195,123 @@ def encode_reply(
     if not reply.strip():
         raise DataError(f"{where}: the target reply is blank: expected some text")
     refuse_control_tokens(tokenizer, reply, where)
+    asked = render(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=True)
     messages = (*prompt_of_turn(view, turn), Message("assistant", reply))
     text = render(tokenizer, messages, add_generation_prompt=False)
-    ids = encode_text(tokenizer, text)
+    frame = _frame(tokenizer, in_history=False)
+    written = _written(asked, text, reply, frame, where)
     start = len(prompt_ids)
+    ids = encode_text(tokenizer, asked + written.text)
     if ids[:start] != tuple(prompt_ids):
-        asked = encode_prompt(tokenizer, view, turn).text
-        rest = asked[shared_length(asked, text) :]
-        if not closes_reasoning(rest):
-            why = f": the reply does not follow the end of the prompt, {rest!r}" if rest else ""
-            raise DataError(
-                f"{where}: prompt and target tokenise differently together than apart{why}"
-            )
-        ids = (*prompt_ids, *_behind(prompt_ids, ids))
-    tail = _frame(tokenizer, in_history=False).tail
-    if not text.removesuffix(tail).rstrip().endswith(reply.strip()):
-        raise DataError(_changed(where, reply))
-    end = _end_of_turn(tokenizer, ids, start, in_history=False)
+        ids = (*prompt_ids, *_behind(tokenizer, asked, written, where))
+    control = control_ids(tokenizer)
+    marks = [token for token in encode_text(tokenizer, written.header) if token in control]
+    end = _end_of_turn(tokenizer, ids, start, len(marks), frame.closing)
     if end is None:
         raise DataError(
             f"{where}: no end-of-turn token after the target: the model would never stop"
         )
+    found = [token for token in ids[start:end] if token in control]
+    if frame.closing and found != [*marks, *frame.closing]:
+        # Such as a tokenizer that takes a line break for a special token.
+        between = tokenizer.decode([token for token in found if token not in frame.closing])
+        raise DataError(
+            f"{where}: the tokenizer makes the control token {between!r} of a part of the target, which "
+            "would end the turn there: remove it from the text"
+        )
     return ids[start:end]
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What follows a prompt."""
+
+    header: str
+    """Before the reply."""
+    reply: str
+    tail: str
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.header + self.reply + self.tail
+
+
+def _written(asked: str, text: str, reply: str, frame: _Frame, where: str) -> _Written:
+    """Return what follows a prompt when the model gives a reply.
+
+    It is what the template writes, unless the prompt closes its reasoning: then the template may omit or
+    repeat before a finished reply what the prompt ends with, and the model has read it already.
+
+    Args:
+        asked: the prompt.
+        text: the messages with the reply under the template.
+        reply: the text of the target.
+        frame: of a last reply.
+        where: begins the error messages.
+
+    Raises:
+        DataError: the reply does not follow the prompt, or the template changes it.
+    """
+    shared, tail, wanted = shared_length(asked, text), frame.tail, reply.strip()
+    # A mark that only begins as the other text's does is another one.
+    marks = (mark.span() for one in (asked, text) for mark in _MARK.finditer(one))
+    shared = min((start for start, end in marks if start < shared < end), default=shared)
+    rest = asked[shared:]
+    if rest and not closes_reasoning(rest):
+        why = f": the reply does not follow the end of the prompt, {rest!r}"
+        raise DataError(_apart(where, why))
+    body, header = text[shared:].removesuffix(tail), frame.header
+    said = body.removeprefix(header)
+    is_read = rest or closes_reasoning(asked) or header != _without_repeats(header, frame.opening)
+    if is_read and body.rstrip().endswith(wanted):
+        before = body.rstrip().removesuffix(wanted)
+        header = _without_repeats(before, frame.opening)
+        said = body[len(before) :] if header or not before else wanted
+    if said.strip() != wanted or not text.endswith(tail) or _HAS_WORD.search(frame.before_closing):
+        raise DataError(_changed(where, reply))
+    return _Written(header, said, tail)
+
+
+def _without_repeats(before: str, opening: str) -> str:
+    """Return what stands before a reply without the marks that end its prompt; empty if all is blank."""
+    ends = [mark.end() for mark in _MARK.finditer(before) if mark[0] in opening]
+    rest = before[max(ends, default=0) :]
+    return rest if rest.strip() or not ends else ""
+
+
+def _behind(tokenizer: Tokenizer, asked: str, written: _Written, where: str) -> tuple[int, ...]:
+    """Return the ids of a reply after a prompt that ends in white space, as the model generates them.
+
+    At inference the prompt ends with the token of that white space. In the joint text it is a part of the
+    reply's first token, which the model can no longer write there.
+
+    Raises:
+        DataError: the prompt has another end, or its ids and these are not the text.
+    """
+    # A reply's own white space that merges is a matter of this reply alone.
+    if written.header or not asked[-1:].isspace() or written.reply[:1].isspace():
+        raise DataError(
+            _apart(where, f": the end of the prompt, {asked[-8:]!r}, merges with what follows")
+        )
+
+    def decoded(ids: Sequence[int]) -> str:
+        return str(tokenizer.decode(list(ids), clean_up_tokenization_spaces=False))
+
+    prompt = encode_text(tokenizer, asked)
+    whole = decoded(encode_text(tokenizer, asked + written.text))
+    for anchor in _ANCHORS:
+        before = encode_text(tokenizer, anchor)
+        ids = encode_text(tokenizer, anchor + written.text)
+        behind = ids[len(before) :]
+        if ids[: len(before)] == before and decoded((*prompt, *behind)) == whole:
+            return behind
+    why = ": the prompt ends in white space, and the tokenizer adds more before the reply"
+    raise DataError(_apart(where, why))
+
+
+def _apart(where: str, why: str) -> str:
+    return f"{where}: prompt and target tokenise differently together than apart{why}"
 
 
 def num_closing_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
@@ -225,7 +339,11 @@ def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def _end_of_turn(
-    tokenizer: Tokenizer, ids: Sequence[int], start: int, *, in_history: bool
+    tokenizer: Tokenizer,
+    ids: Sequence[int],
+    start: int,
+    num_header: int,
+    closing: Sequence[int],
 ) -> int | None:
     """Return the index after the control token that ends the turn of the reply that starts at `start`.
 
@@ -233,9 +351,8 @@ def _end_of_turn(
     The reply's text has no control tokens (`refuse_control_tokens`), so only those of the header and
     the closing ones are counted.
     """
-    frame = _frame(tokenizer, in_history=in_history)
     control = control_ids(tokenizer)
-    left = frame.num_header + max(len(frame.closing), 1)
+    left = num_header + max(len(closing), 1)
     for index in range(start, len(ids)):
         left -= ids[index] in control
         if not left:
@@ -270,13 +387,17 @@ def _frame_of(
     if tokenizer.eos_token_id in closing:
         closing = closing[: closing.index(tokenizer.eos_token_id) + 1]
     prompt = render(tokenizer, _QUESTION, add_generation_prompt=True)
-    header = _behind(encode_text(tokenizer, prompt), encode_text(tokenizer, before))
-    return _Frame(
-        before[len(prompt) :] if before.startswith(prompt) else "",
-        tail,
-        sum(i in control for i in header),
-        tuple(closing),
-    )
+    header = before[len(prompt) :] if before.startswith(prompt) else ""
+    num_header = sum(i in control for i in encode_text(tokenizer, header))
+    added = tokenizer.added_tokens_decoder
+    mark = added[closing[0]].content if closing else ""
+    return _Frame(header, tail, num_header, tuple(closing), mark, _opening(tokenizer))
+
+
+def _opening(tokenizer: Tokenizer) -> str:
+    words = "xyzzy question"
+    prompt = render(tokenizer, (Message("user", words),), add_generation_prompt=True)
+    return prompt.rpartition(words)[2] if words in prompt else ""
 
 
 def _around_reply(tokenizer: Tokenizer, in_history: bool) -> tuple[str, str]:
@@ -290,16 +411,10 @@ def _around_reply(tokenizer: Tokenizer, in_history: bool) -> tuple[str, str]:
     return before, one[len(before) + 1 :]
 
 
-def _behind(prompt: Sequence[int], written: Sequence[int]) -> Sequence[int]:
-    """Return the tokens after a prompt, whose last block the written text may not have.
-
-    Tokens of the block's end that the text repeats are skipped: DeepSeek-V3.2's prompt ends with
-    `<think></think>`, and a written reply begins with `</think>`.
-    """
-    start = shared_length(prompt, written)
-    block, rest = tuple(prompt[start:]), tuple(written[start:])
-    num_again = next(n for n in range(len(block), -1, -1) if block[len(block) - n :] == rest[:n])
-    return rest[num_again:]
+def _begins_with(written: str, reply: str, mark: str) -> bool:
+    """Whether a text is a reply, but for outer white space, up to the mark that closes its turn."""
+    body = written.lstrip()
+    return body.startswith(reply.strip()) and body[len(reply.strip()) :].lstrip().startswith(mark)
 
 
 def _changed(where: str, reply: str) -> str:

@@ -74,7 +74,7 @@ def inspect_template(tokenizer: Tokenizer) -> TemplateFacts:
     view = Dialogue(_ID, (*(system if has_system else ()), *_BODY))
     is_prefix_preserving = _keeps_prefix(tokenizer, view)
     if not is_prefix_preserving:
-        notes.append("rewrites earlier turns when a new one comes")
+        notes.append(_rewriting(tokenizer, view))
     later, later_alone = (
         has_system and _shows_later_system(tokenizer, first, is_prefix_preserving)
         for first in ((Message("system", "first"),), ())
@@ -127,6 +127,14 @@ def _keeps_prefix(tokenizer: Tokenizer, view: Dialogue) -> bool:
     except DataError:
         return False
     return True
+
+
+def _rewriting(tokenizer: Tokenizer, view: Dialogue) -> str:
+    """Return why a prompt is not the beginning of the next one."""
+    first, second = (encode_prompt(tokenizer, view, turn).text for turn in (1, 2))
+    if second.startswith(first) and first[-1:].isspace():
+        return "ends its prompt in white space, which merges with a reply of an earlier turn"
+    return "rewrites earlier turns when a new one comes"
 
 
 def _shows_later_system(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from gatt.errors import ConfigError
 
-NAMES: Final = ("chitchat", "hub", "jsonl", "questions")
+NAMES: Final = ("chitchat", "conversations", "faq", "hub", "jsonl", "questions")
 HUB_OPTIONS: Final = ("config_name", "split", "streaming", "max_rows")
 """What `gatt.sources.hub` alone takes."""
 ROW_OPTIONS: Final = ("column", "max_lost")
 """What sources of rows take, `jsonl` and `hub`."""
+ASKING: Final = ("conversations", "faq")
+"""Sources that make dialogues of questions, without end."""
+DEFAULT_NUM: Final = 256
+"""Dialogues of a source without end, where `num` is null."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,15 +31,22 @@ class SourceConfig:
     max_turns: int = 8
     """Longer ones are cut after this many exchanges."""
     num: int | None = None
-    """Most dialogues; null takes all there are."""
+    """Most dialogues; null takes all there are, of `conversations` and `faq` 256."""
     seed: int = 0
     """Fixes their order. A smaller `num` gives the first ones of the same order."""
     name: str = "chitchat"
-    """chitchat (bundled human chats), questions (catalogue questions answered by the teacher),
+    """conversations (questions with known answers between small talk), faq (your own questions and answers
+    between small talk), chitchat (bundled human chats), questions (everyday questions answered by the teacher),
     jsonl (a file in messages form) or hub (a `datasets` id or local folder)."""
     path: str | None = None
-    """The file of `jsonl` (JSON lines or a JSON array, CSV, Parquet; also compressed); the id, folder or
-    file of `hub`."""
+    """The file of `jsonl` (JSON lines or a JSON array, CSV, Parquet; also compressed); the CSV or JSONL file
+    of `faq`; the id, folder or file of `hub`."""
+    asked: Literal["every"] | tuple[int, ...] | None = None
+    """Turns of `conversations` and `faq` that ask for something: `every`, a list of turns counted from 1, or
+    null for about half of them."""
+    small_talk: Literal["written", "people"] = "written"
+    """What stands between the questions of `conversations`: the bank's small talk, or exchanges of the
+    bundled human chats."""
     config_name: str | None = None
     """Configuration of a `hub` data set that has several (`name` of `datasets.load_dataset`)."""
     split: str = "train"
@@ -62,10 +73,22 @@ class SourceConfig:
             raise ConfigError(f"num is {self.num}: expected at least 1, or null for all")
         if self.name not in NAMES:
             raise ConfigError(f"name is {self.name!r}: expected one of {', '.join(NAMES)}")
-        if self.name in ("jsonl", "hub") and not self.path:
+        if self.name in ("faq", "jsonl", "hub") and not self.path:
             raise ConfigError(f"source {self.name!r} needs 'path'")
-        if self.name in ("chitchat", "questions") and self.path:
+        if self.name in ("chitchat", "conversations", "questions") and self.path:
             raise ConfigError(f"source {self.name!r} takes no 'path', found {self.path!r}")
+        if isinstance(self.asked, tuple) and (not self.asked or min(self.asked) < 1):
+            raise ConfigError(
+                f"asked is {list(self.asked)}: expected turns counted from 1, or 'every'"
+            )
+        if self.asked is not None and self.name not in ASKING:
+            raise ConfigError(
+                f"source {self.name!r} takes no 'asked': only {' and '.join(ASKING)} do"
+            )
+        if self.small_talk != "written" and self.name != "conversations":
+            raise ConfigError(
+                f"source {self.name!r} takes no 'small_talk': only 'conversations' does"
+            )
         for key in (*HUB_OPTIONS, *ROW_OPTIONS):
             value = getattr(self, key)
             takers = ("hub",) if key in HUB_OPTIONS else ("hub", "jsonl")

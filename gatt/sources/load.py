@@ -8,7 +8,7 @@ from typing import Final
 
 from gatt.data.dialogue import Dialogue
 from gatt.data.hash_split import Part
-from gatt.sources import chitchat, hub, jsonl
+from gatt.sources import chitchat, conversations, faq, hub, jsonl
 from gatt.sources.base import SourceReport, select
 from gatt.sources.config import SourceConfig
 
@@ -19,6 +19,12 @@ READERS: Final[Mapping[str, Callable[[SourceConfig, SourceReport], Iterator[Dial
 """Name to what yields every usable dialogue and counts the others; a new source is one file, its name here
 and in `gatt.sources.config`, one test. `questions`, which needs a model that answers, has another form
 (`gatt.sources.questions`)."""
+
+
+ENDLESS: Final[Mapping[str, Callable[[SourceConfig, SourceReport, Part | None], Iterator[Dialogue]]]] = {
+    "conversations": conversations.read, "faq": faq.read,
+}  # fmt: skip
+"""The same for sources that make as many dialogues of a part as are asked for."""
 
 
 def load_dialogues(config: SourceConfig, part: Part | None) -> tuple[list[Dialogue], SourceReport]:
@@ -33,6 +39,10 @@ def load_dialogues(config: SourceConfig, part: Part | None) -> tuple[list[Dialog
         DataError: data that cannot be read, more lost rows than `max_lost`, or nothing left.
     """
     report = SourceReport(config.name)
+    if config.name in ENDLESS:
+        made = list(ENDLESS[config.name](config, report, part))
+        report.num_kept, report.longest_turns = len(made), max(d.num_turns for d in made)
+        return made, report
     dialogues = select(READERS[config.name](config, report), config, report, part)
     # What the screen of the bundled chats drops is always the same.
     if config.path is not None and report.examples:

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 
 from gatt.errors import ConfigError
-from gatt.train.runtime import current_runtime
+from gatt.train.runtime import current_runtime, from_main
 
 _ASKED_BY: Final = {"ACCELERATE_USE_FSDP": "FSDP", "ACCELERATE_USE_DEEPSPEED": "DeepSpeed"}
 """Variables by which `accelerate launch` asks for sharding."""
 
 
 def refuse_ignored_launch() -> None:
-    """Raise a `ConfigError` where Accelerate ignores what the launcher asked for.
+    """Raise a `ConfigError` where Accelerate ignores what the launcher asked for; every process calls it.
 
     Accelerate ignores FSDP and DeepSpeed on a CPU without a word, and without a GPU it lets each of many
     processes train alone. Call it after the training arguments were made.
     """
+    from_main(_refuse_ignored_launch)
+
+
+def _refuse_ignored_launch() -> None:
     runtime = current_runtime()
     kind = str(runtime.distributed_type.value)
     num_started = int(os.environ.get("WORLD_SIZE", "1"))
@@ -38,8 +42,8 @@ def refuse_ignored_launch() -> None:
             )
     if num_started > runtime.num_processes:
         raise ConfigError(
-            f"{num_started} processes were started, but each would train alone, since there is no GPU: set "
-            "ACCELERATE_USE_CPU=true to train on several CPU processes"
+            f"{num_started} processes were started, but Accelerate sees {runtime.num_processes}, so each would "
+            "train alone: start them with `accelerate launch`, without GPUs with ACCELERATE_USE_CPU=true"
         )
 
 
@@ -100,6 +104,5 @@ def trained_weights(model: Any, accelerator: Any) -> dict[str, torch.Tensor] | N
         options = StateDictOptions(
             full_state_dict=True, cpu_offload=True, ignore_frozen_params=True
         )
-        found: dict[str, torch.Tensor] = get_model_state_dict(model, options=options)
-        return found
+        return cast("dict[str, torch.Tensor]", get_model_state_dict(model, options=options))
     return None

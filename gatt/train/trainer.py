@@ -262,7 +262,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         whole = self.accelerator.unwrap_model(model)
         trained = [(weight, weight.requires_grad) for weight in whole.parameters()]
         with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
-            # PEFT freezes the adapter, and FSDP2 stores at its first forward which weights are trained.
+            # PEFT freezes the adapter, and FSDP2 stores at its first forward the type of trained gradients.
             for weight, is_trained in trained:
                 weight.requires_grad_(is_trained)
             hidden_KH = reference_hidden(whole, inputs, self._backend, objectives=self.objectives)

@@ -8,7 +8,6 @@ from gatt.verifiers.table import (
     build,
     check_all,
     overall,
-    overall_unasked,
     own_versions,
     verifier_versions,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "build",
     "check_all",
     "overall",
-    "overall_unasked",
     "own_versions",
     "verifier_versions",
 ]

@@ -22,18 +22,18 @@ from gatt.verifiers.text.task_talk import VERSION as TASK_TALK_VERSION
 
 VERIFIERS: dict[str, str] = {
     "all": "gatt.verifiers.logic:All",
+    "answer": "gatt.verifiers.answers.rule:Answer",
     "bullets": "gatt.verifiers.forms.counts:Bullets",
     "emoji": "gatt.verifiers.forms.counts:Emoji",
     "ends_with": "gatt.verifiers.forms.openings:EndsWith",
     "ends_with_question": "gatt.verifiers.forms.openings:EndsWithQuestion",
     "excludes": "gatt.verifiers.topics.terms:Excludes",
     "haiku": "gatt.verifiers.forms.whole:Haiku",
-    "in_character": "gatt.verifiers.persona.in_character:InCharacter",
+    "ifeval": "gatt.verifiers.ifeval:IFEval",
     "json_object": "gatt.verifiers.forms.whole:JsonObject",
     "judge": "gatt.verifiers.judge:Judge",
     "language": "gatt.verifiers.language.rule:Language",
     "letter_case": "gatt.verifiers.forms.whole:LetterCase",
-    "likes": "gatt.verifiers.topics.likes:Likes",
     "lines": "gatt.verifiers.forms.counts:Lines",
     "not": "gatt.verifiers.logic:Not",
     "number": "gatt.verifiers.forms.counts:Number",
@@ -41,6 +41,7 @@ VERIFIERS: dict[str, str] = {
     "paragraphs": "gatt.verifiers.forms.counts:Paragraphs",
     "price": "gatt.verifiers.topics.terms:Price",
     "question_about": "gatt.verifiers.topics.question_about:QuestionAbout",
+    "role": "gatt.verifiers.persona.role:Role",
     "says": "gatt.verifiers.topics.says:Says",
     "sentences": "gatt.verifiers.forms.counts:Sentences",
     "starts_with": "gatt.verifiers.forms.openings:StartsWith",
@@ -145,17 +146,6 @@ def _kinds_in(kind: str, params: Mapping[str, Any]) -> Iterator[str]:
     for rule in inner if isinstance(inner, list | tuple) else [inner]:
         if isinstance(rule, Mapping) and "kind" in rule:
             yield from _kinds_in(rule["kind"], rule)
-
-
-def overall_unasked(verdicts: Sequence[Verdict]) -> Status:
-    """Return the status of a reply whose writer was not given the entry.
-
-    Like `overall`, but a life of one's own without a word of the role is no sign of it: where the role
-    was asked for, `in_character` cannot tell.
-    """
-    no_role = ("in_character", "undecided", None)
-    is_no_sign = no_role in [(v.verifier, v.status, v.span) for v in verdicts]
-    return "fail" if is_no_sign else overall(verdicts)
 
 
 def check_loose(specs: Sequence[VerifierSpec], reply: str) -> Status:

@@ -69,7 +69,7 @@ def counts(folder: str) -> tuple[int, int, int]:
     [found] = [
         r
         for r in records
-        if (r["metric"], r["turn"], r["family"], r["split"]) == ("adherence", 20, "all", "all")
+        if (r["metric"], r["turn"], r["family"], r["split"]) == ("keeps", 20, "all", "all")
     ]
     passed, decided = found["num_passed"], found["num_decided"]
     return passed, decided - passed, found["num_undecided"]

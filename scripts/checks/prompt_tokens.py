@@ -14,9 +14,8 @@ from statistics import fmean
 
 from eval.cases.build import load_inputs
 from eval.config import EvalConfig
-from eval.rollout.roll_out import arm_view
+from eval.rollout.prompts import arm_prompt
 from gatt.config.load import load_config
-from gatt.data.views import prompt_of_turn
 from gatt.errors import GattError
 from gatt.models.chat_template import encode
 from gatt.models.load import load_tokenizer
@@ -41,10 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"| tokens of the prompt | {' | '.join(f'turn {turn}' for turn in config.turns)} |")
     print(f"|---|{'---:|' * len(config.turns)}")
     for arm in config.arms:
-        views = [arm_view(case, case.dialogue, arm, config) for case in cases]
         means = []
         for turn in config.turns:
-            prompts = [prompt_of_turn(view, turn) for view in views if turn <= view.num_turns]
+            asked = [case for case in cases if turn <= case.num_turns]
+            prompts = [arm_prompt(case, case.dialogue, turn, arm, config) for case in asked]
             lengths = [len(encode(tokenizer, p, add_generation_prompt=True)) for p in prompts]
             means.append(f"{fmean(lengths):,.0f}")
         print(f"| {arm} | {' | '.join(means)} |")

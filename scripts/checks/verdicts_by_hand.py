@@ -1,6 +1,6 @@
 """How far the rules' verdicts hold where somebody reads the replies: drawn blind, marked by hand, counted.
 
-    python scripts/checks/verdicts_by_hand.py draw RUN FILE --arms gatt base+reminder
+    python scripts/checks/verdicts_by_hand.py draw RUN FILE --arms gatt base+system+reminder
     python scripts/checks/verdicts_by_hand.py count RUN FILE
 
 `draw` writes as many replies of each arm that passed as that failed, in an order that tells neither arm nor

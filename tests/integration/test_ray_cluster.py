@@ -85,7 +85,7 @@ def test_with_a_local_model_the_command_makes_the_bytes_of_one_process(tmp_path)
 
 
 def test_an_evaluation_with_a_killed_worker_leaves_the_rows_of_one_process(tmp_path, caplog):
-    arms = ("base", "base+reminder")
+    arms = ("base", "base+system+reminder")
     config = dialogue_config(
         tmp_path, arms=arms, num_dialogues=3, num_plain=2, batch_cases=2, ray=RAY
     )

@@ -27,14 +27,15 @@ NEEDS_DEEPSPEED = pytest.mark.skipif(
     importlib.util.find_spec("deepspeed") is None, reason="deepspeed, an extra, is not installed"
 )
 KINDS = [
-    pytest.param("ddp", "MULTI_GPU"),
+    pytest.param("ddp", "MULTI_CPU"),
     pytest.param("fsdp2", "FSDP"),
     pytest.param("zero2", "DEEPSPEED", marks=NEEDS_DEEPSPEED),
     pytest.param("zero3", "DEEPSPEED", marks=NEEDS_DEEPSPEED),
 ]
 SHARDS = str(ROOT / "tests" / "support" / "sharding" / "cpu_shards.py")
-TOLERANCE = {"bf16": 1e-3}
-"""Relative; of all other runs, in float32, 1e-6."""
+TOLERANCE = 1e-6
+"""Relative, and 1e-3 for `bf16` under DeepSpeed, which rounds the gradients of each process; its adapter
+may be further off, where a gradient near zero changes its sign."""
 
 
 def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -100,19 +101,25 @@ def error(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> 
 def test_two_processes_train_what_one_trains(
     name: str, kind: str, folder: Path, one: dict[str, Any]
 ) -> None:
-    words = (SHARDS, "tests.support.sharding.runs", str(folder), name)
-    two = outcome(launched(folder, name, *words), folder, name, [2, kind])
+    words = ("tests.support.sharding.runs", str(folder), name)
+    # DDP needs no help to run on a CPU.
+    is_plain = kind == "MULTI_CPU"
+    more = {"ACCELERATE_USE_CPU": "true"} if is_plain else {}
+    done = launched(folder, name, "-m" if is_plain else SHARDS, *words, **more)
+    two = outcome(done, folder, name, [2, kind])
     assert two.keys() == one.keys() >= RUNS.keys()
     assert len(one["kl"]["plain_kl"]) > 1
     assert one["kl"]["plain_kl"][-1] > 0
     for run_name, expected in one.items():
         found = two[run_name]
-        most = TOLERANCE.get(run_name.split("-")[0], 1e-6)
+        is_rounded = kind == "DEEPSPEED" and run_name.startswith("bf16")
+        most = 1e-3 if is_rounded else TOLERANCE
         assert len(found["loss"]) == NUM_STEPS
         assert found["num_supervised_tokens"] == expected["num_supervised_tokens"], run_name
         for key in ("loss", "grad_norm", "plain_kl", "mean_token_accuracy"):
             assert found[key] == pytest.approx(expected[key], rel=most, abs=1e-7), (run_name, key)
-        assert error(weights(found), weights(expected)) < most, run_name
+        most_error = 1e-2 if is_rounded else TOLERANCE
+        assert error(weights(found), weights(expected)) < most_error, run_name
     for run_name in RESUMED:
         resumed, whole = weights(two[f"{run_name}-resumed"]), weights(two[run_name])
         assert error(resumed, whole) == 0, run_name

@@ -30,7 +30,7 @@ FILES = sorted(CONFIGS.rglob("*.y*ml"))
 
 def read(path: Path) -> object:
     folder = path.relative_to(CONFIGS).parent.name
-    if folder in ("evidence", "qwen"):
+    if folder in ("evidence", "joint", "qwen"):
         return load_config(CLASSES[path.stem.partition("_")[0]], path)
     if folder in CLASSES:
         return load_config(CLASSES[folder], path)

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from benchmark.flops import work_of
 
+from eval.metrics.ability import ABLE, UNABLE
+from eval.report.data.runs import EARLIER_NAMES
 from tests.support.texts.doc_pages import ROOT
 
 SCRIPT = ROOT / "scripts" / "scaling_costs.py"
@@ -30,14 +32,22 @@ def readings(sample: dict[str, Any]) -> Iterator[tuple[str, int, str, str, str]]
     if sample["kind"] == "probe":
         yield "probe_recall", turn, status, *of
         return
-    if sample["completion"] is not None:
+    if sample.get("completion") is not None:
         yield "task_completion", turn, sample["completion"]["status"], *of
     if sample["instruction"] is None:
         yield "false_trigger", turn, status, *of
     elif sample["expected"] == "kept":
-        yield "adherence", turn, status, *of
+        yield "keeps", turn, status, *of
+        if sample.get("answer") is not None:
+            answers = sample["answer"]["status"]
+            both = {status, answers}
+            worst = next((s for s in ("fail", "undecided") if s in both), "pass")
+            if sample["asks"] == "told":
+                yield "told", turn, worst, *of
+            else:
+                yield from (("answers", turn, answers, *of), ("joint", turn, worst, *of))
         if sample.get("since_switch") is not None:
-            yield "adherence_since_switch", sample["since_switch"], status, *of
+            yield "keeps_since_switch", sample["since_switch"], status, *of
     if sample.get("leak") is not None:
         old, since = sample["ended"], sample["since_end"]
         yield "leakage", since, sample["leak"], "+".join(old["families"]), old["split"]
@@ -57,7 +67,9 @@ def test_the_replies_give_the_published_counts(path: Path) -> None:
     counted = {key[2] for key in found}
     num = 0
     for curve in results["curves"]:
-        if curve["metric"] not in counted or curve["turn"] is None:
+        curve["metric"] = EARLIER_NAMES.get(curve["metric"], curve["metric"])
+        # Which instructions the model keeps alone is found from all replies together, not from one.
+        if curve["metric"] not in counted or curve["split"] in (ABLE, UNABLE):
             continue
         where = [curve[k] for k in ("arm", "history", "metric", "turn", "family", "split")]
         passed, failed, undecided = (found[*where, s] for s in ("pass", "fail", "undecided"))

@@ -23,7 +23,7 @@ from eval.report.charts.drawing import (
     inline,
     save_picture,
 )
-from eval.report.data.selection import Curves, arm_name, metric_name
+from eval.report.data.selection import Curves, arm_name, is_main_arm, metric_name
 from gatt.errors import DataError
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
@@ -33,7 +33,7 @@ HERO, HERO_NARROW, PANEL, PICTURE = (15.4, 5.1), (4.7, 3.6), (4.9, 3.2), (9.6, 4
 """Width and height of charts, in inches of 72 points."""
 MANY_POINTS: Final = 12
 """From here on a curve has small markers, or they would hide it."""
-DRAWN = ("adherence", "probe_recall", *SINCE_SWITCH)
+DRAWN = ("joint", "keeps", "answers", "told", "probe_recall", *SINCE_SWITCH)
 """Metrics with charts on the page; all are in the tables."""
 
 
@@ -72,10 +72,17 @@ class Axes:
 
 def hero(curves: Curves) -> list[Markup]:
     """Return the first chart in its wide and its narrow form, nothing if nothing was decided."""
-    points = _decided(curves, **curves.main)
-    title = "Adherence over turns for each arm; the table of rates has all of them with intervals"
+    decided = _decided(curves, **curves.main)
+    points = {arm: decided[arm] for arm in drawn_arms(curves)}
+    title = f"{metric_name(curves.main_metric)} over turns for each arm; the tables have intervals"
     shapes = {"hero-wide": HERO, "hero-narrow": HERO_NARROW}
     return [chart(points, curves.arms, s, name, title) for name, s in shapes.items() if points]
+
+
+def drawn_arms(curves: Curves) -> list[str]:
+    """Return the arms of the first chart; the tables have the windows of the history and the canned string."""
+    decided = _decided(curves, **curves.main)
+    return [arm for arm in decided if is_main_arm(arm)] or list(decided)
 
 
 def panels(curves: Curves) -> list[tuple[str, Markup]]:
@@ -83,7 +90,8 @@ def panels(curves: Curves) -> list[tuple[str, Markup]]:
     found = []
     for metric in [metric for metric in DRAWN if metric in curves.metrics]:
         for history in curves.histories:
-            splits = [curves.main_split, *(curves.splits if metric == "adherence" else ())]
+            of_all = curves.splits if metric == curves.main_metric else ()
+            splits = [curves.main_split, *of_all]
             for split in dict.fromkeys(splits):
                 wanted = {"metric": metric, "history": history, "split": split, "family": ALL}
                 points = _decided(curves, **wanted)

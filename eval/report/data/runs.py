@@ -27,7 +27,7 @@ from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
 
-LISTS: Final = ("differences", "agreement", "limits")
+LISTS: Final = ("differences", "agreement", "limits", "retention", "failures")
 """Lists of a `results.json` beside the curves; all are optional."""
 ARMS: Final = ("arm", "baseline")
 """Keys of their records that name an arm."""
@@ -90,7 +90,25 @@ def _read(path: Path, schema: int, command: str) -> dict[str, Any]:
         raise DataError(
             f"{path}: schema is {version!r}: expected {schema}, make it again with `{command}`"
         )
-    return dict(found)
+    return dict(_renamed(found)) if schema == SCHEMA else dict(found)
+
+
+EARLIER_NAMES: Final = {"adherence": "keeps", "vacuous_adherence": "vacuous_keeps",
+                        "adherence_loose": "keeps_loose",
+                        "adherence_since_switch": "keeps_since_switch"}  # fmt: skip
+"""Metrics of earlier versions, and what they are called since answers are judged too."""
+
+
+def _renamed(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the results with today's names of the metrics."""
+    lists = {
+        name: [
+            record | {"metric": EARLIER_NAMES.get(record["metric"], record["metric"])}
+            for record in results.get(name) or []
+        ]
+        for name in ("curves", "differences", "agreement")
+    }
+    return results | {name: records for name, records in lists.items() if name in results}
 
 
 def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
@@ -100,7 +118,7 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     """
     if len(runs) == 1:
         return runs[0].results
-    found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "notes": []}
+    found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "checks": [], "notes": []}
     for name in ("curves", *LISTS):
         found[name] = [
             record | {k: f"{run.name}{RUN_MARK}{record[k]}" for k in ARMS if k in record}
@@ -109,7 +127,8 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
         ]
     for run in runs:
         found["run"][run.name] = run.results.get("run") or {}
-        found["notes"] += [f"{run.name}: {note}" for note in run.results.get("notes") or []]
+        for name in ("checks", "notes"):
+            found[name] += [f"{run.name}: {line}" for line in run.results.get(name) or []]
     curves = Curves.of(found)
     main = curves.find(history=curves.main_history, split=curves.main_split)
     shown = {split_arm(p.arm)[0] for p in main if p.metric not in VACUOUS.values()}

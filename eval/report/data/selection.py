@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from eval.config import RUN_MARK, is_untrained, reminded_every
+from eval.config import RUN_MARK
+from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
+from eval.records.arms import (
+    ALONE,
+    BASE,
+    CANNED,
+    REMINDED,
+    WITHOUT_HISTORY,
+    is_untrained,
+    slips_of,
+    window_of,
+)
 from gatt.data.instruction import SPLITS
 
 SCHEMA = 3
@@ -18,10 +29,12 @@ HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
-ARM_ORDER = ("base", "gatt", "base+reminder")
+ARM_ORDER = (BASE, "gatt", ALONE, REMINDED, CANNED)
 ARM_NAMES: Mapping[str, str] = {
-    "base": "base model",
-    "base+reminder": "base + reminder",
+    BASE: "base model",
+    ALONE: "asked alone",
+    REMINDED: "system + reminder",
+    CANNED: "canned string",
     "gatt": "GAtt",
     ALL: "all arms",
     OWN_REPLIES: "the dialogue itself",
@@ -32,17 +45,32 @@ SPLIT_NAMES: Mapping[str, str] = {
     "heldout_value": "unseen value",
     "heldout_family": "unseen family",
     "none": "no instruction",
+    ABLE: "kept when asked alone",
+    UNABLE: "not kept when asked alone",
 }
 HISTORY_NAMES: Mapping[str, str] = {"reference": "people’s history", "own": "own history"}
+
+
+def history_name(history: str) -> str:
+    """Return what readers call a history."""
+    if slips := slips_of(history):
+        return f"own history after {slips} slip{'s' * (slips > 1)}"
+    return HISTORY_NAMES[history]
+
+
 METRIC_NAMES: Mapping[str, str] = {
-    "adherence": "Adherence",
+    "joint": "Keeps and answers",
+    "keeps": "Keeps the instruction",
+    "answers": "Answers",
+    "told": "Remembers what it was told",
     "survival": "Survival",
     "probe_recall": "Probe recall",
-    "task_completion": "Task completion",
+    "task_completion": "Task completion, by the judge",
     "repetition": "Repetition",
     "false_trigger": "False triggers",
-    "adherence_loose": "Adherence, lenient reading",
-    "adherence_since_switch": "Adherence since the change",
+    "answers_plain": "Answers without an instruction",
+    "keeps_loose": "Keeps the instruction, lenient reading",
+    "keeps_since_switch": "Keeps the instruction since the change",
     "leakage": "Leakage of the old instruction",
     "probe_leakage": "Leakage of the old instruction, when asked",
 }
@@ -58,9 +86,15 @@ def split_arm(arm: str) -> tuple[str, str]:
 def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
     run, name = split_arm(arm)
-    every = reminded_every(name)
-    known = ARM_NAMES.get(name) or (f"base + reminder every {every}" if every else name)
+    size = window_of(name)
+    known = ARM_NAMES.get(name) or (f"window of {size}" if size else name)
     return f"{run}{RUN_MARK}{known}" if run else known
+
+
+def is_main_arm(arm: str) -> bool:
+    """Whether an arm is drawn in the first chart: not a window of the history, nor the canned string."""
+    name = split_arm(arm)[1]
+    return name != CANNED and window_of(name) is None
 
 
 def turn_name(metric: str, turn: int) -> str:
@@ -151,7 +185,7 @@ class Curves:
 
     @cached_property
     def arms(self) -> tuple[str, ...]:
-        """Run by run: base, gatt, the reminder, then the others as they come; no own replies."""
+        """Run by run: those of `ARM_ORDER`, then the others as they come; no own replies."""
         parts = {p.arm: split_arm(p.arm) for p in self._of_arms}
         runs = list(dict.fromkeys(run for run, _ in parts.values()))
         names = _ordered((name for _, name in parts.values()), ARM_ORDER)
@@ -171,7 +205,7 @@ class Curves:
     @property
     def splits(self) -> tuple[str, ...]:
         """The splits without the total, seen first."""
-        return _ordered({p.split for p in self.points} - {ALL}, (*SPLITS, "none"))
+        return _ordered({p.split for p in self.points} - {ALL, ABLE, UNABLE}, (*SPLITS, "none"))
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -180,8 +214,18 @@ class Curves:
 
     @property
     def main_split(self) -> str:
-        """The split of the headline: seen instructions, or all if there are none."""
-        return "train" if self.find(split="train", metric="adherence") else ALL
+        """The split of the headline: what the model keeps alone, else seen instructions, else all."""
+        measured = (split for split in (ABLE, "train") if self._has_main(split))
+        return next(measured, ALL)
+
+    def _has_main(self, split: str) -> bool:
+        found = self.find(metric=self.main_metric, split=split, history=self.main_history)
+        return any(split_arm(p.arm)[1] not in WITHOUT_HISTORY and p.num_decided for p in found)
+
+    @property
+    def main_metric(self) -> str:
+        """`joint`, or `keeps` where no turn expects an answer."""
+        return "joint" if self.find(metric="joint") else "keeps"
 
     @property
     def main_history(self) -> str:
@@ -192,19 +236,22 @@ class Curves:
     def main(self) -> dict[str, object]:
         """The fields of the headline's curve, for `find`."""
         history, split = self.main_history, self.main_split
-        return {"metric": "adherence", "history": history, "split": split, "family": ALL}
+        return {"metric": self.main_metric, "history": history, "split": split, "family": ALL}
 
     @property
     def caption(self) -> str:
         """What the headline's curve shows: "seen instructions, people’s history"."""
-        split = SPLIT_NAMES[self.main_split]
-        split = split if self.main_split == ALL else f"{split} instructions"
-        return f"{split}, {HISTORY_NAMES[self.main_history]}"
+        names = {
+            ALL: "all instructions",
+            ABLE: "instructions that the model keeps when asked alone",
+        }
+        split = names.get(self.main_split) or f"{SPLIT_NAMES[self.main_split]} instructions"
+        return f"{split}, {history_name(self.main_history)}"
 
     def where(self, history: str, split: str, family: str = ALL) -> str:
         """Return what readers call a curve's instructions, with the history where there are several."""
         text = SPLIT_NAMES[split] + (f", {family}" if family != ALL else "")
-        return f"{text}, {HISTORY_NAMES[history]}" if len(self.histories) > 1 else text
+        return f"{text}, {history_name(history)}" if len(self.histories) > 1 else text
 
 
 def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[int]:
@@ -228,6 +275,12 @@ def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[
 
 MOST_RUNS = 3
 """Runs that the sentence names; charts and tables show the others too."""
+LEAST_REPLIES = 20
+"""Of fewer the sentence gives the counts, and says that they are too few."""
+VERBS: Mapping[str, str] = {
+    "joint": "keeps its instruction and answers",
+    "keeps": "keeps its instruction",
+}
 
 
 @dataclass(frozen=True)
@@ -241,17 +294,37 @@ class Headline:
     def parts(self) -> list[tuple[str, str]]:
         """The sentence in pieces: its text, and the arm whose rate the piece is, or nothing."""
         if not self.points:
-            return [("No adherence was measured in this run.", "")]
-        still = "still " if self.turn != 1 else ""
-        before, behind = f" {still}follows its instruction in ", f" of 100{NO_BREAK}replies"
-        pieces = [(f"At turn{NO_BREAK}{self.turn} ", "")]
-        for point in self.points:
-            name = "the base model" if point.arm == "base" else arm_name(point.arm)
-            rate = percent(point.rate)
-            rate = rate.replace("<", f"fewer than{NO_BREAK}").replace(">", f"more than{NO_BREAK}")
-            pieces += [(f"{name}{before}", ""), (rate, point.arm), (f"{behind}, ", "")]
-            before, behind = " in ", ""
-        return [*pieces[:-1], (pieces[-1][0].removesuffix(", ") + ".", "")]
+            return [("No reply under an instruction was decided in this run.", "")]
+        first, *others = self.points
+        name = "the base model" if first.arm == BASE else arm_name(first.arm)
+        pieces = [
+            (f"At turn{NO_BREAK}{self.turn} {name} {VERBS[first.metric]} in ", ""),
+            (self._rate(first), first.arm),
+            ("" if self.is_small else f" of 100{NO_BREAK}replies", ""),
+        ]
+        for point in others:
+            pieces += [(f"; {self._role(point)} ", ""), (self._rate(point), point.arm)]
+        return [*pieces, (": too few to say more." if self.is_small else ".", "")]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether an arm has too few replies for a rate."""
+        return any(point.num_decided < LEAST_REPLIES for point in self.points)
+
+    def _rate(self, point: CurvePoint) -> str:
+        if self.is_small:
+            replies = f"{NO_BREAK}replies" if point is self.points[0] else ""
+            return f"{point.num_passed} of{NO_BREAK}{point.num_decided}{replies}"
+        rate = percent(point.rate)
+        return rate.replace("<", f"fewer than{NO_BREAK}").replace(">", f"more than{NO_BREAK}")
+
+    def _role(self, point: CurvePoint) -> str:
+        ours = self.points[0].arm
+        if point.arm == ALONE:
+            return "asked alone the model does in"
+        if point.arm == BASE:
+            return "without GAtt" if ours == "gatt" else f"without {arm_name(ours)}"
+        return f"{arm_name(point.arm)} in"
 
     @property
     def sentence(self) -> str:
@@ -269,11 +342,12 @@ class Headline:
 
 
 def headline(curves: Curves) -> Headline:
-    """Return the answer: the trained arm and the base model at one turn.
+    """Return the answer: the trained arm, the model asked alone and the base model at one turn.
 
-    The turn is the last one up to `HEADLINE_TURN_LIMIT` at which both were measured, or the first one
-    after it. Of several runs the first `MOST_RUNS` are named, at a turn that all of them have. Without
-    such a turn the sentence is about the first run, or its first arm, alone.
+    The turn is the last one up to `HEADLINE_TURN_LIMIT` at which trained arm and base model were measured,
+    or the first one after it; the model asked alone is left out where it was not measured there. Of several
+    runs the first `MOST_RUNS` are named, at a turn that all of them have. Without such a turn the sentence
+    is about the first run, or its first arm, alone.
     """
     measured: dict[str, dict[int, CurvePoint]] = {}
     for arm in curves.arms:
@@ -286,7 +360,7 @@ def headline(curves: Curves) -> Headline:
         trained = [name for name in names if not is_untrained(name)]
         ours = "gatt" if "gatt" in names else next(iter((*trained, *names)), "")
         if names:
-            pairs.append([names[name] for name in dict.fromkeys((ours, "base")) if name in names])
+            pairs.append([names[name] for name in dict.fromkeys((ours, BASE)) if name in names])
     if not pairs:
         return Headline()
     arms = [
@@ -295,7 +369,9 @@ def headline(curves: Curves) -> Headline:
     for named in (arms, pairs[0], pairs[0][:1]):
         if turns := set.intersection(*(set(measured[arm]) for arm in named)):
             turn = headline_turn(turns)
-            return Headline(tuple(measured[arm][turn] for arm in named), turn)
+            has_alone = turn in measured.get(ALONE, {}) and named[0] != ALONE
+            shown = [*named[:1], *([ALONE] if has_alone else []), *named[1:]]
+            return Headline(tuple(measured[arm][turn] for arm in shown), turn)
     raise AssertionError("one arm alone has a measured turn")
 
 

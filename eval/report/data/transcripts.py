@@ -14,10 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from eval.metrics.ability import ABLE, able_instructions
 from eval.metrics.curves import ALL
+from eval.records.arms import BASE
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, Headline, arm_name
-from gatt.verifiers.base import Verdict
+from gatt.verifiers.base import Status, Verdict
 
 NUM_EXAMPLES = 3
 
@@ -61,7 +63,7 @@ class Transcripts:
             case = found.setdefault((*sample.case, sample.history), Case())
             case.samples.setdefault(sample.arm, []).append(sample)
             self.counts["replies" if sample.kind == "turn" else "probes"] += 1
-            self.counts["undecided"] += sample.status == "undecided"
+            self.counts["undecided"] += verdict_of(sample) == "undecided"
         self.arms = list(known)
         self.counts["dialogues"] = len({dialogue for dialogue, *_ in found})
         self.cases = [case for _, case in sorted(found.items())]
@@ -92,7 +94,7 @@ class Transcripts:
 def _row(sample: Sample) -> dict[str, Any]:
     """Return what the page shows of a reply, without usual values."""
     row = {
-        "t": sample.turn, "s": _letter(sample.status, sample), "u": sample.user, "r": sample.reply,
+        "t": sample.turn, "s": _letter(verdict_of(sample), sample), "u": sample.user, "r": sample.reply,
     }  # fmt: skip
     rest: dict[str, tuple[Any, tuple[Any, ...]]] = {
         "p": (sample.kind == "probe", (False,)),
@@ -103,10 +105,17 @@ def _row(sample: Sample) -> dict[str, Any]:
         "l": (sample.loose, (None, sample.status)),
         "a": (sample.announcement, (None,)),
         "x": (sample.expected, ("kept",)),
+        "k": (sample.answer and sample.keeps[0], (None,)),
+        "n": (sample.answer and _verdict(sample.answer), (None,)),
         "c": (sample.completion and _verdict(sample.completion), (None,)),
         "j": (sample.judge and _verdict(sample.judge), (None,)),
     }
     return row | {key: value for key, (value, usual) in rest.items() if value not in usual}
+
+
+def verdict_of(sample: Sample) -> Status:
+    """Return whether a reply keeps and answers, or whether it keeps where its turn expects nothing."""
+    return (sample.instruction and sample.joint) or sample.status
 
 
 def _verdict(verdict: Verdict) -> list[Any]:
@@ -142,12 +151,15 @@ class Example(NamedTuple):
 def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Example]:
     """Return up to `NUM_EXAMPLES` cases of the headline's history and split.
 
-    In the order of the file, they are the first two of different families that the headline's first arm
-    keeps and its base model breaks, and the first that the arm breaks. What is missing of one kind the
-    next cases fill. Only cases with a reply of both arms at the headline's turn are taken.
+    In the order of the file, they are the first two of different families in which the headline's first arm
+    keeps and answers and its base model does not, and the first in which the arm does not. What is missing
+    of one kind the next cases fill. Only cases with a reply of both arms at the headline's turn are taken.
     """
     ours, *others = [point.arm for point in answer.points] or [""]
-    arms = [*(arm for arm in others[::-1] if arm.endswith("base")), ours][-2:]
+    arms = [*(arm for arm in others[::-1] if arm.endswith(BASE)), ours][-2:]
+    able = (
+        able_instructions(s for c in cases for replies in c.samples.values() for s in replies) or ()
+    )
     found = []
     for case in cases if ours else ():
         first = case.first
@@ -159,14 +171,17 @@ def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Ex
             for reply in case.samples.get(arm, ())
             if (reply.turn, reply.kind) == (answer.turn, "turn")
         ]
-        if curves.main_split in (ALL, first.split) and len(replies) == len(arms):
-            # The instruction that counts at this turn: in some cases the user changes it.
-            given = replies[-1].instruction or first.instruction
+        # The instruction that counts at this turn: in some cases the user changes it.
+        given = replies[-1].instruction or first.instruction if replies else first.instruction
+        is_shown = curves.main_split in (ALL, first.split) or (
+            curves.main_split == ABLE and given.id in able
+        )
+        if is_shown and len(replies) == len(arms):
             found.append(Example(case, given.text, replies))
-    kept = [e for e in found if [r.status for r in e.replies] in (["pass"], ["fail", "pass"])]
+    kept = [e for e in found if [verdict_of(r) for r in e.replies] in (["pass"], ["fail", "pass"])]
     families: dict[str, Example] = {}
     for example in kept:
         families.setdefault(example.case.first.family, example)
-    broken = [example for example in found if example.replies[-1].status == "fail"]
+    broken = [example for example in found if verdict_of(example.replies[-1]) == "fail"]
     chosen = [*list(families.values())[: NUM_EXAMPLES - 1], *broken[:1]]
     return chosen + [e for e in (*kept, *found) if e not in chosen][: NUM_EXAMPLES - len(chosen)]

@@ -16,19 +16,19 @@ from markupsafe import Markup
 
 from eval.records.samples import Sample
 from eval.report.charts.attention import map_svgs, turns_svg
-from eval.report.charts.curves import hero, panels
+from eval.report.charts.curves import drawn_arms, hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.data.selection import (
-    HISTORY_NAMES,
     Curves,
     arm_name,
     bounds,
     headline,
     headline_turn,
+    history_name,
     percent,
     signed,
 )
-from eval.report.data.transcripts import Transcripts, examples, packed
+from eval.report.data.transcripts import Transcripts, examples, packed, verdict_of
 from eval.report.tables.sections import (
     Cell,
     Table,
@@ -166,7 +166,8 @@ def _environment(arms: Sequence[str]) -> Environment:
         is_arm=lambda arm: arm in places,
         arm_style=lambda arm: places.get(arm, 0) % NUM_STYLES,
         arm_glyph=lambda arm: GLYPHS[places.get(arm, 0) % len(GLYPHS)],
-        history_names=HISTORY_NAMES,
+        history_name=history_name,
+        verdict_of=verdict_of,
         css=Markup("\n".join(map(_text, STYLES))),
     )
     return environment
@@ -183,6 +184,7 @@ def _context(
 ) -> dict[str, Any]:
     """Return what the templates show."""
     answer = headline(curves)
+    sections = table_sections(curves, results, answer.turn)
     run = results.get("run") or {}
     script = "\n".join(map(_text, SCRIPTS))
     attention = results.get("attention")
@@ -193,10 +195,13 @@ def _context(
         "sizes": [(number, word) for word, number in transcripts.counts.items() if number],
         "curves": curves,
         "hero": hero(curves),
+        "checks": results.get("checks") or [],
         "notes": results.get("notes") or [],
         "examples": examples(transcripts.cases, curves, answer),
         "panels": panels(curves),
-        "sections": table_sections(curves, results, answer.turn),
+        "drawn": drawn_arms(curves),
+        "first_sections": [section for section in sections if section.is_first],
+        "sections": [section for section in sections if not section.is_first],
         "triggers": results.get("false_triggers"),
         "rates": [table for m in curves.metrics if (table := rate_table(curves, m))],
         "runs": _runs(run, curves.runs),

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
+from eval.records.arms import is_untrained
 from eval.report.data.selection import (
-    HISTORY_NAMES,
     NO_BREAK,
     SPLIT_NAMES,
     Curves,
     arm_name,
     bounds,
     few_turns,
+    history_name,
     metric_name,
     percent,
     rank,
@@ -23,6 +25,9 @@ from eval.report.data.selection import (
     split_arm,
     turn_name,
 )
+
+Record = Mapping[str, Any]
+"""One of a list of `results.json`."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +94,20 @@ HALF: Final = 0.5
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
 OWN_REPLIES_LEGEND = " The dialogue itself: its own replies, written without the instruction."
 METRIC_NOTES: Final[Mapping[str, str]] = {
-    "adherence": "replies that follow the instruction",
-    "survival": "dialogues in which every reply asked so far followed it",
+    "joint": "replies that keep the instruction and answer their turn",
+    "keeps": "replies that keep the instruction",
+    "answers": "replies that hold what their turn expects, and are no copy, repetition or loop",
+    "told": "replies that keep the instruction and say a fact that the user told at an earlier turn",
+    "survival": "dialogues in which every reply asked so far kept the instruction",
     "probe_recall": "questions outside the history that are answered as the instruction says",
-    "task_completion": "replies that still answer what the user asked",
+    "task_completion": "replies that do what the user asked, as a judge finds",
     "repetition": "replies given before in the same dialogue, word for word; lower is better",
     "false_trigger": "replies that follow an instruction that was not given; lower is better",
-    "adherence_since_switch": "replies that follow the instruction in force, by turns since it changed",
+    "answers_plain": "replies that hold what their turn expects, where no instruction was given",
+    "keeps_since_switch": "replies that keep the instruction in force, by turns since it changed",
     "leakage": "replies that still satisfy the old instruction's rules, some by chance; lower is better",
     "probe_leakage": "answers to a probe that still follow a cancelled instruction; lower is better",
-    "adherence_loose": "the same replies without a first or last line, or asterisks, that would fail them",
+    "keeps_loose": "the same replies without a first or last line, or asterisks, that would fail them",
 }
 
 
@@ -149,27 +158,89 @@ def main_tables(curves: Curves) -> list[Table]:
     return [table for table in found if table]
 
 
-def turn_tables(curves: Curves, turn: int) -> list[Table]:
-    """Return adherence by kind of instruction at one turn, a table for each history."""
-    kinds = {SPLIT_NAMES[split]: (split, ALL) for split in (ALL, *curves.splits)}
-    kinds |= {family: (ALL, family) for family in curves.families if family != "none"}
+def family_tables(curves: Curves, retention: Sequence[Record], turn: int) -> list[Table]:
+    """Return the main metric by kind of instruction at one turn, a table for each history.
+
+    A column is an arm, the last one the retention of the first trained arm. Instructions that the model
+    keeps alone stand before the others.
+    """
+    metric = curves.main_metric
+    kinds = {SPLIT_NAMES[split]: (split, ALL) for split in (ALL, ABLE, UNABLE)}
+    if len(curves.splits) > 1:
+        kinds |= {SPLIT_NAMES[split]: (split, ALL) for split in curves.splits}
+    kinds |= {
+        family: (ALL, family) for family in curves.families if family not in ("none", "plain")
+    }
     tables = []
     for history in curves.histories:
-        columns = {}
+        found: dict[str, dict[str, CurvePoint]] = {}
         for name, (split, family) in kinds.items():
             where = {"history": history, "split": split, "family": family}
-            if points := curves.find(metric="adherence", turn=turn, **where):
-                columns[name] = {p.arm: rate_cell(p) for p in points}
+            if shown := curves.find(metric=metric, turn=turn, **where):
+                found[name] = {p.arm: p for p in shown}
+        arms = [arm for arm in curves.arms if any(arm in points for points in found.values())]
+        ours = next((a for a in arms if not is_untrained(split_arm(a)[1])), "base")
+        rows = []
+        for name, points in found.items():
+            split, family = kinds[name]
+            cells = [replace(rate_cell(points.get(arm)), worst="") for arm in arms]
+            kept = [retention_cell(retention, ours, history, split, family, turn)]
+            rows.append(row(name, *cells, *(kept if retention else [])))
+        if rows:
+            last = [f"{arm_name(ours)}, of alone"] if retention else []
+            tables.append(
+                Table(
+                    f"{metric_name(metric)}, by kind of instruction",
+                    ("instructions", *map(arm_name, arms), *last),
+                    tuple(rows),
+                    f"turn {turn}, {history_name(history)}",
+                    is_folded=history != curves.main_history,
+                )
+            )
+    return tables
+
+
+def retention_cell(
+    retention: Sequence[Record], arm: str, history: str, split: str, family: str, turn: int
+) -> Cell:
+    """Return how much of what the model does alone an arm does at a turn, a dash where nobody knows."""
+    where = {"arm": arm, "history": history, "split": split, "family": family, "turn": turn}
+    record = next((r for r in retention if where.items() <= r.items()), None)
+    if record is None or record["retention"] is None:
+        return Cell("–")
+    interval = bounds(record["low"], record["high"]).replace(" ", NO_BREAK)
+    counts = f"{record['num_passed']}/{record['num_alone']}"
+    return Cell(f"{signed(record['retention'])}{NO_BREAK}%", interval, counts)
+
+
+FAILURE_HEADS = ("arm", "replies", "both", "kept, not answered", "answered, not kept", "neither",
+                 "undecided", "copies", "repeated", "cut")  # fmt: skip
+
+
+def failure_tables(curves: Curves, failures: Sequence[Record]) -> list[Table]:
+    """Return how the replies of each arm fail, over all judged turns, a table for each history."""
+    tables = []
+    for history in curves.histories:
+        records = [r for r in failures if r["history"] == history]
+        records.sort(key=lambda r: rank(r["arm"], curves.arms))
         rows = tuple(
-            row(arm_cell(arm), *(found.get(arm, EMPTY) for found in columns.values()))
-            for arm in curves.arms
-            if any(arm in found for found in columns.values())
+            row(arm_cell(r["arm"]), r["num_replies"], *(_share(r, n) for n in FAILURE_NAMES))
+            for r in records
         )
         if rows:
-            note = f"turn {turn}, {HISTORY_NAMES[history]}"
-            title = "Adherence by kind of instruction"
-            tables.append(Table(title, ("arm", *columns), rows, note, is_folded=False))
+            note = history_name(history)
+            is_folded = history != curves.main_history
+            tables.append(Table("All judged turns", FAILURE_HEADS, rows, note, is_folded=is_folded))
     return tables
+
+
+FAILURE_NAMES = ("both", "kept_wrong", "right_unkept", "neither", "undecided", "copies",
+                 "repeated", "cut")  # fmt: skip
+
+
+def _share(record: Record, name: str) -> Cell:
+    num, total = record[f"num_{name}"], record["num_replies"]
+    return Cell(f"{percent(num / total)}{NO_BREAK}%", counts=str(num)) if num else Cell("0")
 
 
 def legend(curves: Curves) -> str:
@@ -177,9 +248,6 @@ def legend(curves: Curves) -> str:
     has_own = any(p.metric in VACUOUS.values() for p in curves.points)
     return COUNTS_LEGEND + (OWN_REPLIES_LEGEND if has_own else "")
 
-
-Record = Mapping[str, Any]
-"""One of a list of `results.json`."""
 
 MOST_DIFFERENCE_TURNS = 4
 """Turns that a pair of arms is compared at; all are in `results.json`."""
@@ -276,9 +344,17 @@ def trust_tables(agreement: Sequence[Record], limits: Sequence[Record]) -> list[
 
 
 KINDS_LEAD = (
-    "Seen: instructions of the training data. Unseen value: another value of a family that was trained. "
+    "“Of alone”: the rate over that of the model asked alone, at the same cases, with an interval from "
+    "20 cases on. The model keeps alone what it keeps in at least 80 % of its replies without any history: "
+    "only there can it forget. Seen: instructions of the training data. Unseen value: another value of a "
+    "family that was trained. "
     "Unseen family: a kind of instruction that was never trained. Brackets are 95 % intervals. “58/97, 3?”: 58 "
-    "of 97 decided replies passed, 3 are undecided; “worst” is the rate if these had failed."
+    "of 97 decided replies passed, 3 are undecided."
+)
+FAILURES_LEAD = (
+    "Replies to turns that expect an answer, without questions for what the user told earlier. "
+    "A copy of the user's message, an earlier reply of the same "
+    "history and a loop do not answer. Cut: the limit of tokens ended the reply."
 )
 COMPARED_LEAD = (
     "Paired differences: the same replies of the same cases under both arms, in percentage points, with "
@@ -299,6 +375,8 @@ class Section(NamedTuple):
     title: str
     lead: str
     tables: list[Table]
+    is_first: bool = False
+    """Whether it stands with the answer; the others are folded."""
 
 
 def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None) -> list[Section]:
@@ -313,11 +391,13 @@ def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None)
     def records(name: str) -> list[Mapping[str, Any]]:
         return results.get(name) or []
 
-    kinds = turn_tables(curves, turn) if turn else []
+    kinds = family_tables(curves, records("retention"), turn) if turn else []
+    failing = failure_tables(curves, records("failures"))
     differences = difference_tables(curves, records("differences"), turn)
     trust = trust_tables(records("agreement"), records("limits"))
     sections = [
-        Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, kinds),
+        Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, kinds, is_first=True),
+        Section("failures", "How replies fail", FAILURES_LEAD, failing, is_first=True),
         Section("compared", "Arms compared", COMPARED_LEAD, differences),
         Section("trust", "How far to trust this", TRUST_LEAD, trust),
     ]

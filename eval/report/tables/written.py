@@ -8,10 +8,20 @@ from typing import Any, Final
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from eval.metrics.curves import ALL
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
-from eval.report.data.transcripts import Example, Transcripts, examples
-from eval.report.tables.sections import Table, legend, main_tables, table_sections
+from eval.report.data.transcripts import Example, Transcripts, examples, verdict_of
+from eval.report.tables.sections import (
+    Cell,
+    Table,
+    arm_cell,
+    legend,
+    main_tables,
+    rate_cell,
+    retention_cell,
+    table_sections,
+)
 
 MOST_TURNS: Final = 3
 """Turns of the table in a terminal: so many fit into 80 characters."""
@@ -26,14 +36,17 @@ def markdown_tables(results: Mapping[str, Any]) -> str:
     curves = Curves.of(results)
     answer = headline(curves)
     lines = [answer.sentence, ""]
+    if answer.points:
+        lines += [f"{curves.caption[:1].upper()}{curves.caption[1:]}. {answer.detail}.", ""]
+    sections = table_sections(curves, results, answer.turn)
     rates = main_tables(curves)
-    for table in rates:
+    first = [table for section in sections if section.is_first for table in section.tables]
+    for table in (*first, *rates):
         lines += _lines(table)
     if rates:
         lines += [legend(curves), ""]
-    for section in table_sections(curves, results, answer.turn):
-        for table in section.tables:
-            lines += _lines(table)
+    for table in (t for section in sections if not section.is_first for t in section.tables):
+        lines += _lines(table)
     return "\n".join(lines).replace(NO_BREAK, " ").rstrip() + "\n"
 
 
@@ -50,7 +63,10 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def terminal_table(results: Mapping[str, Any]) -> RichTable:
-    """Return adherence at the first, the headline's and the last turn as a rich table.
+    """Return the answer and, for each arm, what it keeps and answers at the headline's turn as a rich table.
+
+    Where no turn expects an answer, the columns are what is kept at the first, the headline's and the last
+    turn.
 
     Raises:
         DataError: see `Curves.of`.
@@ -59,22 +75,51 @@ def terminal_table(results: Mapping[str, Any]) -> RichTable:
     answer = headline(curves)
     title = answer.sentence.replace(NO_BREAK, " ")
     tables = main_tables(curves)
-    if not tables:
+    if not tables or answer.turn is None:
         return RichTable(title=Text(title, style="bold"))
-    table = tables[0]
-    num_turns = len(table.heads) - 2
-    turn = f"turn {answer.turn}"
-    keep = table.heads.index(turn) if turn in table.heads else None
-    places = few_turns(range(1, num_turns + 1), MOST_TURNS, keep)
-    left_out = f" {len(places)} of {num_turns} turns." if len(places) < num_turns else ""
-    note = f"{table.note}. {legend(curves)}{left_out} The report has all measures."
+    if curves.main_metric == "joint":
+        heads, rows = _at_turn(curves, results.get("retention") or [], answer.turn)
+        note = f"turn {answer.turn}, {curves.caption}"
+    else:
+        heads, rows = _over_turns(tables[0], answer.turn)
+        num_turns, num_shown = len(tables[0].heads) - 2, len(heads) - 2
+        left_out = f"; {num_shown} of {num_turns} turns" if num_shown < num_turns else ""
+        note = f"{tables[0].note}{left_out}"
+    note = f"{note}. {legend(curves)} The report has all measures."
     found = RichTable(title=Text(title, style="bold"), caption=Text(note))
-    columns = [0, *places, num_turns + 1]
-    for column in columns:
-        found.add_column(table.heads[column], justify="right" if column else "left")
-    for cells in table.rows:
-        found.add_row(*(Text(cells[column].joined("\n")) for column in columns), end_section=True)
+    for number, head in enumerate(heads):
+        found.add_column(head, justify="right" if number else "left")
+    for cells in rows:
+        found.add_row(*(Text(cell.joined("\n")) for cell in cells), end_section=True)
     return found
+
+
+Written = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+
+
+def _at_turn(curves: Curves, retention: Sequence[Mapping[str, Any]], turn: int) -> Written:
+    """Return heads and rows of the arms: what they keep, answer and do both."""
+    metrics = ("keeps", "answers", "joint")
+    where = curves.main | {"turn": turn}
+    split, history = curves.main_split, curves.main_history
+    rows = []
+    for arm in curves.arms:
+        found = [
+            next(iter(curves.find(**where | {"metric": m, "arm": arm})), None) for m in metrics
+        ]
+        if any(found):
+            kept = retention_cell(retention, arm, history, split, ALL, turn)
+            rows.append([arm_cell(arm), *map(rate_cell, found), kept])
+    return ("arm", "keeps", "answers", "both", "of alone"), rows
+
+
+def _over_turns(table: Table, turn: int) -> Written:
+    """Return the first, the headline's and the last turn of a table of rates, and its half-life."""
+    num_turns = len(table.heads) - 2
+    head = f"turn {turn}"
+    keep = table.heads.index(head) if head in table.heads else None
+    columns = [0, *few_turns(range(1, num_turns + 1), MOST_TURNS, keep), num_turns + 1]
+    return [table.heads[c] for c in columns], [[cells[c] for c in columns] for cells in table.rows]
 
 
 MOST_LETTERS: Final = 220
@@ -116,7 +161,8 @@ def _table(example: Example) -> RichTable:
 
 
 def _judged(sample: Sample) -> Text:
-    mark, colour = _MARKS[sample.status]
+    # A reply that keeps its instruction and does not answer is no success.
+    mark, colour = _MARKS[verdict_of(sample)]
     return Text.assemble((mark, colour), _clipped(sample.reply) or "(nothing)")
 
 

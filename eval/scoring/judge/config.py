@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from eval.records.samples import Kind, Sample
@@ -40,6 +41,15 @@ class JudgeConfig:
     """0 is greedy; for servers that refuse 0."""
     seed: int = 0
     """Changes the codes of the fences, and the draws where `temperature` is not 0."""
+    shows_conversation: bool = False
+    """Whether the judge also reads the conversation before the reply, as the arm read it: for instructions
+    that depend on it ("ask for the name first"). It costs tokens, and a weak judge loses its way."""
+    may_be_untriggered: bool = False
+    """Whether the judge may answer that the condition of an instruction did not occur ("if asked for a
+    discount, …"). Such a reply is undecided, and counted apart."""
+    prompt: Path | None = None
+    """A YAML file with rules and questions of your own, by the keys of `eval/scoring/judge/rubric.yaml`; what
+    it lacks stays. Null: those of the package."""
     is_prefilled: bool = False
     """Whether the judge's answer is prefilled with the beginning of the JSON object. Some models write no
     object without it; a model that reasons first cannot reason with it."""
@@ -91,9 +101,14 @@ class JudgeConfig:
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that a verdict depends on: not the choice of replies, nor the batches."""
-        drawn = {"temperature": self.temperature} if self.temperature else {}
+        # Earlier versions had none of these: their verdicts stay.
+        chosen = {
+            name: getattr(self, name)
+            for name in ("temperature", "shows_conversation", "may_be_untriggered")
+            if getattr(self, name)
+        }
         return {
-            **drawn,
+            **chosen,
             "engine": self.engine.decisive(),
             "max_new_tokens": self.max_new_tokens,
             "seed": self.seed,

@@ -16,16 +16,18 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from eval.records.samples import Sample
 from eval.scoring.judge.config import JudgeConfig, Task
-from gatt.errors import DataError
+from gatt.data.dialogue import Message
+from gatt.errors import ConfigError, DataError
 from gatt.runs.provenance import fingerprint
+from gatt.runs.suggest import did_you_mean
 from gatt.runs.yaml_file import read_mapping
 from gatt.verifiers.judge import JUDGE
 
@@ -109,6 +111,15 @@ _FORM: Final = (
 PREFILL: Final = '{"reason": "'
 """Beginning of every answer in that form."""
 
+_EARLIER: Final = {
+    "user": "EARLIER USER MESSAGE",
+    "assistant": "EARLIER REPLY",
+    "system": "EARLIER SYSTEM MESSAGE",
+}
+UNTRIGGERED: Final = "not triggered"
+"""The verdict of a judge that found no condition of the instruction."""
+Rubric = dict[str, Any]
+"""Rules and questions by their keys in `rubric.yaml`."""
 JudgeKey = tuple[Task, tuple[str, ...]]
 """Task and `Sample.key`."""
 
@@ -117,7 +128,7 @@ JudgeKey = tuple[Task, tuple[str, ...]]
 class Question:
     """One reply that the judge is asked about.
 
-    The judge reads one exchange, as the rules do, and not the conversation before it.
+    The judge reads one exchange, as the rules do, and the conversation before it where it is to be shown.
     """
 
     task: Task
@@ -128,6 +139,8 @@ class Question:
     """Rubrics of the `judge` verifiers; if there are any, nothing else is judged."""
     user: str
     reply: str
+    conversation: tuple[Message, ...] = ()
+    """What was said before the user's message; empty where it is not shown."""
 
     @property
     def key(self) -> str:
@@ -139,14 +152,24 @@ class Question:
         """Label and text of everything that is data for the judge, the reply last."""
         instruction = (("INSTRUCTION", self.instruction),) if self.instruction else ()
         criteria = tuple(("CRITERION", text) for text in self.criteria)
-        return (*instruction, *criteria, ("USER MESSAGE", self.user), ("REPLY", self.reply))
+        # Each stands in a fence of its own: no message can pretend to be the next one.
+        before = ((_EARLIER[m.role], m.content) for m in self.conversation)
+        last = (("USER MESSAGE", self.user), ("REPLY", self.reply))
+        return (*instruction, *criteria, *before, *last)
 
     @property
     def digest(self) -> str:
         """Equal for equal questions: a verdict is valid for these texts only."""
         return fingerprint([self.task, *self.texts])
 
-    def prompt(self, seed: int, markers: Sequence[str] = ()) -> str:
+    def prompt(
+        self,
+        seed: int,
+        markers: Sequence[str] = (),
+        rubric: Rubric | None = None,
+        *,
+        may_be_untriggered: bool = False,
+    ) -> str:
         """Return the one message that the judge reads.
 
         It is a user message, because some chat templates have no system role. The part that
@@ -156,34 +179,80 @@ class Question:
         Args:
             seed: see `boundary`.
             markers: control tokens of the judge's tokenizer.
+            rubric: the rules and questions; default: those of the package.
+            may_be_untriggered: see `JudgeConfig`.
         """
         code = boundary(seed, self.key, (text for _, text in self.texts))
-        rubric = _rubric()
+        rubric = rubric or read_rubric(None)
         asked = rubric["criterion" if self.criteria else self.task]["question"]
+        rules, form = rubric[self.task]["rules"], _FORM
+        if may_be_untriggered and self.task == "adherence":
+            rules = f"{rules}{rubric['untriggered']}"
+            form = form.replace('"fail"}', f'"fail" or "{UNTRIGGERED}"}}')
         return "\n\n".join(
             (
-                f"{rubric[self.task]['rules']}{rubric['data']}\n{_FORM}",
+                f"{rules}{rubric['data']}\n{form}",
                 f"The code of this request is {code}.",
                 *(fenced(label, text, code, markers) for label, text in self.texts),
-                f"The data ends here. {asked} {_FORM}",
+                f"The data ends here. {asked} {form}",
             )
         )
 
 
 @cache
-def _rubric() -> dict[str, Any]:
-    return read_mapping(Path(__file__).with_name("rubric.yaml")).values
+def read_rubric(path: Path | None) -> Rubric:
+    """Return the rules and questions of the package, those of a file in their place where it has them.
+
+    Raises:
+        ConfigError: the file cannot be read, or has a key or a value that the package's does not have.
+    """
+    own: Rubric = read_mapping(Path(__file__).with_name("rubric.yaml")).values
+    if path is None:
+        return own
+    found = dict(own)
+    for key, value in read_mapping(path).values.items():
+        kept = own.get(key)
+        if not isinstance(value, dict) and not (isinstance(value, str) and isinstance(kept, str)):
+            hint = did_you_mean(str(key), own)
+            raise ConfigError(
+                f"{path}: {key!r} is {value!r}{hint}: expected some of {', '.join(own)}"
+            )
+        if isinstance(value, dict):
+            parts = kept if isinstance(kept, dict) else {}
+            if odd := [k for k, v in value.items() if k not in parts or not isinstance(v, str)]:
+                raise ConfigError(
+                    f"{path}: '{key}.{odd[0]}': expected texts under some of {', '.join(parts) or 'no key'}"
+                )
+            value = parts | value
+        found[key] = value
+    return found
 
 
-def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
+Conversation = Callable[[Sample], Sequence[Message]]
+"""Returns what was said before a reply's user message."""
+
+
+def questions(
+    samples: Iterable[Sample], config: JudgeConfig, conversation: Conversation | None = None
+) -> list[Question]:
     """Return the questions of a configuration, sorted by key: the order of the samples has no effect.
 
     Only replies with text are asked about: adherence if there is an instruction, completion
     for ordinary turns, those of plain dialogues included.
 
+    Args:
+        samples: of a run, in any order.
+        config: judge and choice.
+        conversation: finds what `config.shows_conversation` shows.
+
     Raises:
+        ConfigError: a conversation is to be shown, and none can be found.
         DataError: the same sample twice.
     """
+    if config.shows_conversation and conversation is None:
+        raise ConfigError(
+            "shows_conversation: the replies here have no conversation: set it to false"
+        )
     found: dict[str, Question] = {}
     for sample in filter(config.is_asked, samples):
         for question in filter(None, (_question(sample, task) for task in config.tasks)):
@@ -192,6 +261,8 @@ def questions(samples: Iterable[Sample], config: JudgeConfig) -> list[Question]:
                     f"arm {sample.arm!r}, dialogue {sample.dialogue!r}, turn {sample.turn}: the same "
                     f"{sample.kind} twice: expected each once"
                 )
+            if config.shows_conversation and conversation is not None:
+                question = replace(question, conversation=tuple(conversation(sample)))
             found[question.key] = question
     return [found[key] for key in sorted(found)]
 

@@ -18,9 +18,12 @@ from eval.scoring.judge.question import (
     PREFILL,
     REASON_FORM,
     RUBRIC_VERSION,
+    UNTRIGGERED,
+    Conversation,
     JudgeKey,
     Question,
     questions,
+    read_rubric,
 )
 from gatt.data.dialogue import Message
 from gatt.errors import DataError, StoreError
@@ -52,7 +55,9 @@ _Pairs = list[tuple[str, Any]]
 """Keys and values of a JSON object; a dict would hide a key that stands there twice."""
 
 
-def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
+def parse_verdict(
+    generation: Generation, judged: Sequence[str], *, may_be_untriggered: bool = False
+) -> Verdict:
     """Return the judge's verdict, `undecided` with the reason if there is none.
 
     The last JSON object of a finished answer counts. It has the keys `reason` (some text) and
@@ -63,6 +68,7 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     Args:
         generation: what the engine returned.
         judged: the texts that the judge was shown.
+        may_be_untriggered: whether "not triggered" is a verdict: undecided, and its evidence begins with it.
     """
     text = generation.text
     why = _UNFINISHED.get(generation.finish, "")
@@ -82,7 +88,10 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     given = _asked_for(own[-1])
     reason, said = (dict(given).get(key) for key in KEYS)
     verdict = _word(said)
-    is_formed = sorted(key for key, _ in given) == KEYS and verdict in ("pass", "fail")
+    is_untriggered = may_be_untriggered and verdict.replace("_", " ") == UNTRIGGERED
+    is_formed = sorted(key for key, _ in given) == KEYS and (
+        is_untriggered or verdict in ("pass", "fail")
+    )
     if not is_formed or not isinstance(reason, str) or _word(reason) in _NO_REASONS:
         return _verdict(
             "undecided",
@@ -92,6 +101,8 @@ def parse_verdict(generation: Generation, judged: Sequence[str]) -> Verdict:
     line = " ".join(reason.split())
     if len(line) > REASON_CHARACTERS:
         line = line[: REASON_CHARACTERS - 1] + "…"
+    if is_untriggered:
+        return _verdict("undecided", f"{UNTRIGGERED}: {line}")
     return _verdict("pass" if verdict == "pass" else "fail", line)
 
 
@@ -173,6 +184,7 @@ def judge_samples(
     config: JudgeConfig,
     path: Path,
     engine: Callable[[], Engine] | None = None,
+    conversation: Conversation | None = None,
 ) -> dict[JudgeKey, Verdict]:
     """Return the judge's verdict on every reply that it is asked about, by task and `Sample.key`.
 
@@ -185,6 +197,7 @@ def judge_samples(
         path: the store, such as `JUDGEMENTS_FILE` beside the roll-outs.
         engine: makes the judge when it is needed; default: the configured model. Its weights are
             not compared: that they stay the same is up to the caller.
+        conversation: finds what was said before a reply, where the judge is to be shown it.
 
     Raises:
         DataError: the same sample twice.
@@ -194,11 +207,14 @@ def judge_samples(
         StoreError: the store belongs to another judge, rubric or seed, holds a verdict on
             another text, or is in use.
     """
-    asked = questions(samples, config)
+    asked = questions(samples, config, conversation)
+    rubric = read_rubric(config.prompt)
     settings = config.decisive() | {
         "rubric": RUBRIC_VERSION,
         "model_weights": "" if engine else config.engine.weights_digest(),
     }
+    if config.prompt is not None:
+        settings["prompt"] = fingerprint(rubric)
     made: list[Engine] = []
     with RecordStore(
         path, fingerprint=fingerprint(settings), kind="judgement", describe=settings
@@ -228,10 +244,15 @@ def _ask(
     # A server does not tell its tokenizer's control tokens.
     tokenizer = getattr(engine, "tokenizer", None)
     markers = () if tokenizer is None else control_tokens(tokenizer)
+    rubric, may_be = read_rubric(config.prompt), config.may_be_untriggered
+
+    def asked(question: Question) -> str:
+        return question.prompt(config.seed, markers, rubric, may_be_untriggered=may_be)
+
     requests = [
         GenerationRequest(
             question.key,
-            (Message("user", question.prompt(config.seed, markers)),),
+            (Message("user", asked(question)),),
             f"judge/{question.task}",
             prefill=PREFILL if config.is_prefilled else "",
             is_aside=True,
@@ -241,7 +262,10 @@ def _ask(
     forget(engine)
     rows = []
     for question, said in zip(batch, engine.generate(requests, config.params()), strict=True):
-        verdict = parse_verdict(said, [text for _, text in question.texts])
+        shown = [text for _, text in question.texts]
+        verdict = parse_verdict(
+            said, shown, may_be_untriggered=may_be and question.task == "adherence"
+        )
         row = {"key": question.key, "asked": question.digest, "verdict": verdict.as_dict()}
         rows.append((verdict, row | {"said": said.text, "finish": said.finish}))
     return rows

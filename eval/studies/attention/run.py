@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from eval.config import BASE, EvalConfig
+from eval.config import EvalConfig
+from eval.records.arms import BASE
 from eval.records.case import Case, Reply
 from eval.records.samples import REPORT_FILE
 from eval.report.charts.attention import save_attention_charts

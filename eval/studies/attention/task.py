@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from eval.cases.build import load_inputs
-from eval.config import BASE, EvalConfig, finished_config
+from eval.config import EvalConfig, finished_config
+from eval.records.arms import BASE, History
 from eval.records.case import Case
-from eval.records.samples import History, Sample, read_samples, samples_of_run
+from eval.records.samples import Sample, read_samples, samples_of_run
 from gatt.errors import ConfigError, DataError
 from gatt.generation.config import make_engine
 

@@ -13,14 +13,16 @@ from gatt.runs.store import read_records
 CARD: Final = "README.md"
 RESULTS_SCHEMA: Final = 3
 """The schema of `eval.report.data.selection`, which `gatt` does not import."""
-METRICS: Final = ("adherence", "survival", "probe_recall", "task_completion", "false_trigger")
+METRICS: Final = (
+    "joint", "keeps", "answers", "told", "survival", "probe_recall", "false_trigger", "answers_plain",
+)  # fmt: skip
 SPLITS: Final = {
     "all": "all instructions", "train": "seen", "heldout_value": "unseen value",
     "heldout_family": "unseen family",
 }  # fmt: skip
 _RATES: Final = (
     "Per cent with 95 % interval, and the number of dialogues. Fewer false triggers are better. "
-    "Rules judged whether the replies keep the instruction, not whether they are good."
+    "Rules judged whether the replies keep the instruction, and answer where a turn expects an answer."
 )
 
 

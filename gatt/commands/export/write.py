@@ -18,7 +18,7 @@ from gatt.commands.export.redaction import public_text
 from gatt.commands.templates import filled
 from gatt.data.training_marks import FILE as MARKS
 from gatt.errors import ConfigError, ModelError
-from gatt.models.adapter import attach_adapter, base_model_of, one_line
+from gatt.models.adapter import attach_adapter, base_model_of, check_adapter, one_line
 from gatt.models.base_card import hub_id, license_of, note_of, public_name, read_card
 from gatt.models.digest import adapter_digest
 from gatt.models.encoded_view import stop_token_ids
@@ -45,6 +45,8 @@ def export(config: ExportConfig) -> str:
     base = base_model_of(config.adapter) if config.model is None else config.model
     if base is None:
         raise ConfigError(f"{config.adapter}: names no base model: name it with model")
+    # Before the model, which may take minutes.
+    check_adapter(config.adapter)
     digest = adapter_digest(config.adapter)
     evaluation = "" if config.results is None else evaluation_of(config.results, digest)
     with whole_folder(config.output_dir) as folder:

@@ -22,7 +22,6 @@ from gatt.train.data.labels import (
     DrawnSample,
     draw_sample,
     encode_sample,
-    view_of_turns,
 )
 from gatt.train.data.samples import Dropped, reason_of
 
@@ -98,7 +97,8 @@ def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
         partners = partners or [None] * len(firsts)
         for turn, branch, partner in zip(part.targets, firsts, partners, strict=True):
             turns = part.turns[: part.turns.index(turn) + 1]
-            messages = prompt_of_turn(view_of_turns(sample, turns, drawn.placement), len(turns))
+            view = drawn.view(turns)
+            messages = prompt_of_turn(view, view.num_turns)
             prompt = part.comb.trunk[: branch.fork]
             target = sample.targets[turn - 1]
             yield Target(

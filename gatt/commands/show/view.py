@@ -88,12 +88,11 @@ def _head(sample: GattSample) -> Iterator[str]:
 def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
     """Return how a sample is trained on, with what was drawn for it."""
     drawn = f" (drawn from seed {config.seed} and the id)"
-    history = "sampled" if one.has_sampled_history else "reference"
     summary = TABLE[one.objective].summary
     loss = "" if one.objective == DEFAULT_OBJECTIVE else f", loss {summary}"
     return (
         f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
-        f"history {history}{drawn if config.history == 'mixed' else ''}, "
+        f"history {one.history}{drawn if config.history == 'mixed' else ''}, "
         f"supervise {one.supervise}, layout {layout}{loss}"
     )
 

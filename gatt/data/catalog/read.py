@@ -12,6 +12,8 @@ A file holds one family::
       - id: hobby.tennis          # '<family>.<name>'
         value: tennis
         facts: {city: Lyon}       # optional, for the placeholders only
+        speaker: {home: [Lyon]}   # optional: facts of the speaker that a turn may ask for, right answers;
+                                  # '{speaker.home}' stands for the whole list, as in any_of: "{speaker.home}"
         verifiers: [{kind: terms, any_of: [tennis, racket]}]
         probes: [{question: "What is your favorite hobby?", verifiers: [...]}]
         hint: "Mention tennis in your reply."
@@ -250,18 +252,22 @@ def _parse_entry(family: str, raw: dict[str, Any]) -> Entry:
     facts = raw.pop("facts", None) or {}
     if not isinstance(facts, dict) or not all(isinstance(f, str | int) for f in facts.values()):
         raise CatalogError(f"{where}: 'facts' is {facts!r}: expected a mapping of names to texts")
-    filled = _fill(raw, {"value": raw.get("value"), **facts}, where)
+    given = {"value": raw.get("value"), **facts}
+    speaker = _speaker(_fill(raw.pop("speaker", None) or {}, given, where), where)
+    given |= {f"speaker.{fact}": some for fact, some in speaker.items()}
+    filled = _fill(raw, given, where)
     for holder in (filled, *_mappings(filled.get("probes"))):
         if isinstance(holder.get("verifiers"), list):
             holder["verifiers"] = [_spec(one) for one in holder["verifiers"]]
+    filled["facts"] = speaker
     entry = _typed(Entry, {"family": family, **filled}, where)
     if not entry.id.startswith(f"{family}."):
         raise CatalogError(f"{where}: expected an id that starts with {family + '.'!r}")
-    for key, given in vars(entry).items():
-        texts = given if isinstance(given, tuple) else (given,)
-        is_missing = key in ("verbose", "verifiers") and not given
+    for key, found in vars(entry).items():
+        texts = found if isinstance(found, tuple) else (found,)
+        is_missing = key in ("verbose", "verifiers") and not found
         if is_missing or any(isinstance(t, str) and not t.strip() for t in texts):
-            raise CatalogError(f"{where}: {key!r} is {given!r}: expected some text")
+            raise CatalogError(f"{where}: {key!r} is {found!r}: expected some text")
     if len(entry.examples) % 2:
         raise CatalogError(
             f"{where}: 'examples' has {len(entry.examples)} texts: expected a reply after each message"
@@ -293,18 +299,42 @@ def _spec(raw: object) -> object:
     return {"kind": raw["kind"], "params": {k: v for k, v in raw.items() if k != "kind"}}
 
 
+def _speaker(raw: object, where: str) -> dict[str, list[str]]:
+    """Return the facts of a speaker; an answer alone stands for a list of one."""
+    is_usable = isinstance(raw, dict) and all(isinstance(fact, str) for fact in raw)
+    lists = (
+        {k: v if isinstance(v, list) else [v] for k, v in raw.items()}
+        if isinstance(raw, dict)
+        else {}
+    )
+    answers = [answer for some in lists.values() for answer in some]
+    if not is_usable or not all(lists.values()) or not all(map(_is_answer, answers)):
+        raise CatalogError(
+            f"{where}: 'speaker' is {raw!r}: expected a mapping of facts to right answers, such as "
+            "{name: [Maria], age: [34]}"
+        )
+    return {fact: [str(answer) for answer in some] for fact, some in lists.items()}
+
+
+def _is_answer(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
+
+
 def _fill(value: Any, facts: Mapping[str, Any], where: str) -> Any:
-    """Fill '{name}' placeholders in every text of a nested value."""
+    """Fill '{name}' placeholders in every text of a nested value; a text that is one of a list becomes it."""
     if isinstance(value, str):
+        if isinstance(whole := facts.get(value.removeprefix("{").removesuffix("}")), list):
+            return list(whole)
 
         def fact(match: re.Match[str]) -> str:
             if match[1] not in facts:
                 raise CatalogError(
                     f"{where}: placeholder {match[0]!r} is no fact (known: {', '.join(facts)})"
                 )
-            return str(facts[match[1]])
+            given = facts[match[1]]
+            return str(given[0] if isinstance(given, list) else given)
 
-        return re.sub(r"\{([a-z_][a-z0-9_]*)\}", fact, value)
+        return re.sub(r"\{([a-z_][a-z0-9_]*(?:\.[a-z_]+)?)\}", fact, value)
     if isinstance(value, Mapping):
         return {k: _fill(v, facts, where) for k, v in value.items()}
     if isinstance(value, list):

@@ -8,7 +8,7 @@ from gatt.data.catalog.ordinary_replies import is_ordinary
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
 from gatt.data.switches import Switch, ended, in_force
-from gatt.verifiers import Status, check_all, overall_unasked
+from gatt.verifiers import Status, check_all, overall
 from gatt.verifiers.spec import VerifierSpec
 
 LEAKS_VERSION = 1
@@ -69,5 +69,5 @@ def leak_status(rules: Rules, reply: str) -> Status | None:
     A combination whose rules cannot be told apart, see `Instruction.rules`, is one
     entry: only a reply that follows all of it passes.
     """
-    found = {overall_unasked(check_all(some, reply)) for some in rules}
+    found = {overall(check_all(some, reply)) for some in rules}
     return next((s for s in ("pass", "undecided", "fail") if s in found), None)

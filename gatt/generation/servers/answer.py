@@ -60,6 +60,8 @@ class Reading:
     """Removes keys from messages."""
     whole: tuple[str, ...] = ("stop",)
     """Values of `finish_reason` that mean a whole reply."""
+    count: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Is given the server's `usage` of each reply that states it."""
 
 
 class Refused(Exception):
@@ -191,7 +193,9 @@ def read_reply(
         finish, word = "other", f"{stated} without content"
     text = without_reasoning((reading.prefill + text).strip(), is_cut=finish != "stop")
     usage = answer.get("usage")
-    num = usage.get("completion_tokens") if isinstance(usage, Mapping) else 0
+    usage = usage if isinstance(usage, Mapping) else {}
+    reading.count(usage)
+    num = usage.get("completion_tokens")
     return Generation(text, finish, num if isinstance(num, int) and num > 0 else 0, clean(word))
 
 

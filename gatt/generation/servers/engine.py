@@ -24,6 +24,7 @@ from gatt.generation.servers.advice import (
 )
 from gatt.generation.servers.answer import Fault, Reading, Refused, post
 from gatt.generation.servers.config import ServerConfig
+from gatt.generation.servers.neutral import NeutralFields
 from gatt.generation.servers.proxies import make_client
 from gatt.generation.servers.quota import Quota
 from gatt.runs.secrets import public
@@ -45,6 +46,12 @@ class ServerCounters:
     num_replies: int = 0
     num_sampled_tokens: int = 0
     """As the servers count them."""
+    num_not_neutral: int = 0
+    """Replies whose server refused a field of `gatt.generation.servers.neutral`: its own default counted."""
+    num_prompt_tokens: int = 0
+    """Of replies whose server says how many of them it had in its prefix cache."""
+    num_cached_tokens: int = 0
+    """Those that it had there."""
 
 
 @dataclass(eq=False)
@@ -94,6 +101,7 @@ class OpenAIEngine:
         self._was_reached = False
         self._quota = Quota(config.max_wait_seconds)
         self._has_told_of_length = False
+        self._neutral = NeutralFields((*config.extra_body, *config.omit))
 
     def generate(
         self,
@@ -187,8 +195,18 @@ class OpenAIEngine:
             self._has_told_of_length = True
             reply = replace(reply, server_end="")
         self.counters.num_replies += 1
+        self.counters.num_not_neutral += bool(self._neutral.refused)
         self.counters.num_sampled_tokens += reply.num_tokens
         return reply
+
+    def _count_usage(self, usage: Mapping[str, Any]) -> None:
+        """Count the tokens of a prompt, if the server says how many of them it had encoded before."""
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        num = usage.get("prompt_tokens")
+        if isinstance(cached, int) and isinstance(num, int):
+            self.counters.num_prompt_tokens += num
+            self.counters.num_cached_tokens += cached
 
     async def _ask(
         self, call: _Call, endpoint: _Endpoint, request: GenerationRequest
@@ -196,13 +214,17 @@ class OpenAIEngine:
         """Ask one server once."""
         endpoint.num_in_flight += 1
         body = self._body(call, request)
-        reading = Reading(request.prefill, call.clean, ("stop", *self._config.stop_reasons))
+        reading = Reading(
+            request.prefill, call.clean, ("stop", *self._config.stop_reasons), self._count_usage
+        )
         try:
             reply = await post(
                 call.http, f"{endpoint.url}/chat/completions", body,
                 self._config.timeout_seconds, reading,
             )  # fmt: skip
         except Refused as refused:
+            if self._neutral.refuse(body, refused.status, refused.message):
+                return await self._ask(call, endpoint, request)
             raise GenerationError(
                 f"{endpoint.url}{through_proxy(endpoint.url)}: model {call.model!r}: {refused}: "
                 f"{after_refusal(refused, body)}"
@@ -229,6 +251,7 @@ class OpenAIEngine:
             "temperature": call.params.temperature,
             "top_p": call.params.top_p,
             "seed": stream_seed(call.params.seed, request.key) % 2**SEED_BITS,
+            **self._neutral.sent,
         }
         names = {"max_tokens": self._config.max_tokens_field}
         sent = {names.get(k, k): v for k, v in settings.items() if k not in self._config.omit}

@@ -336,8 +336,8 @@ class DrawnSample:
     sample: GattSample
     """Its turns that are trained on, with changes of the instruction where the chat template shows them."""
     placement: TrainingPlacement
-    has_sampled_history: bool
-    """Whether the targets stand in the history."""
+    history: Literal["reference", "sampled", "none"]
+    """Which replies stand in the history: the dialogue's own, the targets, or nothing stands there."""
     objective: str
     """What its tokens cost: a name of `gatt.comb.objectives.table`."""
     supervise: Supervise
@@ -349,8 +349,14 @@ class DrawnSample:
 
     @property
     def as_learned(self) -> GattSample:
-        """The sample with the history that it is learned with."""
-        return with_sampled_history(self.sample) if self.has_sampled_history else self.sample
+        """The sample with the replies that stand in the history."""
+        return with_sampled_history(self.sample) if self.history == "sampled" else self.sample
+
+    def view(self, turns: Sequence[int]) -> Dialogue:
+        """Return the training view of some turns, ascending; without history that of the last one alone."""
+        if self.history == "none":
+            return view_of_turns(self.sample.only_turn(turns[-1]), (1,), self.placement)
+        return view_of_turns(self.as_learned, turns, self.placement)
 
 
 def draw_sample(
@@ -369,14 +375,14 @@ def draw_sample(
     sample = cut
     if cut.switches and not facts.shows_later_system(is_behind_system=is_behind_system):
         sample = replace(cut, switches=told_by_user(cut.switches))
-    is_sampled = config.history == "sampled"
-    if config.history == "mixed":
-        is_sampled = _coin(f"history\n{config.seed}\n{whole.id}")
+    history = config.history
+    if history == "mixed":
+        history = "sampled" if _coin(f"history\n{config.seed}\n{whole.id}") else "reference"
     objective = config.plain_loss if sample.is_plain else config.objective
     supervise = config.supervise
     if TABLE[objective].learns_own_replies:
-        supervise = "last_turn" if is_sampled else "all_turns"
-    return DrawnSample(sample, drawn, is_sampled, objective, supervise, is_moved=sample != cut)
+        supervise = "all_turns" if history == "reference" else "last_turn"
+    return DrawnSample(sample, drawn, history, objective, supervise, is_moved=sample != cut)
 
 
 def encode_sample(
@@ -396,6 +402,8 @@ def encode_sample(
         raise DataError(f"{where}: no turn has both a target and a rejected reply")
     if one.sample.dialogue.has_system and not facts.has_system:
         raise DataError(f"{where}: a system message, which the chat template does not take")
+    if one.history == "none":
+        return _each_alone(one, tokenizer, config)
     return build_combs(
         tokenizer,
         one.as_learned,
@@ -405,6 +413,22 @@ def encode_sample(
         max_length=config.max_length,
         keeps_prefixes=facts.is_prefix_preserving,
     )
+
+
+def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> BuiltSample:
+    """Return a comb for each target, behind its instruction and its user message alone."""
+    parts: list[BuiltComb] = []
+    dropped: list[str] = []
+    for target in one.sample.targets:
+        if target.reply is None:
+            continue
+        alone = one.sample.only_turn(target.turn)
+        built = build_combs(tokenizer, alone, placement=one.placement, max_length=config.max_length)
+        dropped += built.dropped_targets
+        parts += (
+            replace(part, turns=(target.turn,), targets=(target.turn,)) for part in built.parts
+        )
+    return BuiltSample(parts=tuple(parts), num_exchanges_dropped=0, dropped_targets=tuple(dropped))
 
 
 def _coin(text: str) -> bool:

@@ -256,7 +256,7 @@ def rows_of(
         if layout == "expanded":
             rows += [(row, part.turns) for row in expand(comb)]
             continue
-        comb = fold(comb) if one.has_sampled_history else comb
+        comb = comb if one.history == "reference" else fold(comb)
         try:
             fitting = split_to_fit(comb, config.max_tokens_per_row)
         except DataError as error:

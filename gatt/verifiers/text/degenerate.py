@@ -16,6 +16,8 @@ from gatt.verifiers.text.words import SPACELESS
 VERSION = 3
 """Raised by one with every change that can change what is degenerate: it changes every verdict."""
 
+NO_LETTERS = "no letters"
+"""Why a reply of digits or marks alone is degenerate."""
 MAX_WORD_LETTERS = 45
 MIN_ALNUM_SHARE = 0.2
 MAX_REPEATED_SHARE = 0.4
@@ -65,7 +67,7 @@ def _bad_characters(reply: str) -> str | None:
     if marker:
         return f"role marker {marker[0].strip()!r}"
     if not any(map(str.isalpha, reply)):
-        return "no letters"
+        return NO_LETTERS
     num_visible = len("".join(reply.split()))
     num_alnum = sum(c.isalnum() or unicodedata.category(c)[0] == "M" for c in reply)
     if num_alnum < MIN_ALNUM_SHARE * num_visible:

@@ -4,7 +4,8 @@
 tennis from now on." and "Should I mention tennis in each reply?" name what an instruction asks for,
 and none of them does it. What is said to the user stays: "Remember to floss.", "I'll remind you to
 floss.", "We always answer within a day.", "May I recommend our soup?". English only: in other
-languages no sentence is taken for such talk.
+languages no sentence is taken for such talk. A list behind a colon is none either: "Sure: flour, eggs, and
+milk."
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gatt.verifiers.text.words import words
 
 _RE = Patterns("task_talk")
 
-VERSION = 2
+VERSION = 3
 """Raised with every change that can change a verdict."""
 
 MIN_QUOTED_WORDS = 3
@@ -51,6 +52,8 @@ def _found(reply: str, spans: list[tuple[int, int]], texts: list[str]) -> list[b
         if start < quoted_until:
             is_talk[number] = True
         elif frame := _RE.HAS_MARK.search(texts[number]) and _RE.FRAME.search(texts[number]):
+            if _RE.LISTED.match(texts[number], frame.start("mark")):
+                continue
             if frame["mark"].strip() != ":":
                 opened = start + fold(reply[start:end]).span(*frame.span("mark"))[1]
                 closed = _RE.CLOSING.search(reply, opened)

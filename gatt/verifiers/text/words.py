@@ -10,10 +10,10 @@ CJK = SPACELESS + "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """The same and Hangul, which has spaces but glues particles to its nouns."""
 
 # Vowel signs of the scripts of South and South-East Asia are no `\w` but belong to the word.
-_MARKS = (
+MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0970-\u0fff\u1000-\u1049\u1780-\u17d3"
 )
-_LETTERS = rf"(?:[^\W_{SPACELESS}]|[{_MARKS}])"
+_LETTERS = rf"(?:[^\W_{SPACELESS}]|[{MARKS}])"
 _WORD = re.compile(rf"[{SPACELESS}]|{_LETTERS}+(?:['’‘ʼ.\-‐‑&]{_LETTERS}+)*['’]?")
 _SPACELESS_CHARACTER = re.compile(rf"[{SPACELESS}]")
 

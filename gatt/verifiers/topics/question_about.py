@@ -44,7 +44,8 @@ _RE = Patterns("question_forms")
 class QuestionAbout(Rule):
     """Passes if one sentence asks the user about one of the topics, or is like a known question.
 
-    A request is one too ("please enter"). A question that asks what the topic is or costs, asks as a
+    A request is one too ("please enter"), and so is a passive that leaves the user out ("Should breakfast
+    be added?"). A question that asks what the topic is or costs, asks as a
     customer would ("Where do I find my order number?") or names no person ("Does dental insurance cover
     this?") is not for the user, nor is a request that is denied ("You need not tell us").
 
@@ -62,7 +63,7 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 6
+    version = 7
     reads_sense = True
 
     topics: Terms
@@ -104,7 +105,8 @@ class QuestionAbout(Rule):
             return False
         # A few words without a verb offer as well: "A table for tonight?".
         is_fragment = num_words <= _FRAGMENT_WORDS and not _RE.VERB.search(text)
-        return not self.offers or is_fragment or bool(_RE.OFFERS.search(text))
+        is_offer = _RE.OFFERS.search(text) or _RE.PASSIVE_ASK.search(text)
+        return not self.offers or is_fragment or bool(is_offer)
 
     def _judge_by_likeness(self, reply: str, asked: Sequence[Span]) -> Verdict:
         if not self.questions:
@@ -142,7 +144,9 @@ def is_question(sentence: str) -> bool:
 
 def _asks_otherwise(text: str) -> bool:
     """Whether a folded question asks what a thing is or costs, or asks as a customer would."""
-    if _RE.OTHERWISE.search(text) or (_RE.VERB.search(text) and not _RE.OF_PERSONS.search(text)):
+    persons = (_RE.OF_PERSONS, _RE.PASSIVE_ASK, _RE.PASSIVE_FACT)
+    is_of_world = _RE.VERB.search(text) and not any(one.search(text) for one in persons)
+    if _RE.OTHERWISE.search(text) or is_of_world:
         return True
     return bool(_RE.WHAT_IS.search(text)) and not _RE.OF_USER.search(text)
 

@@ -38,8 +38,8 @@ def lines(way: str, command: str) -> Iterator[Row]:
 
 
 def dialogues(way: str, command: str) -> Iterator[Row]:
-    yield from each(way, command, "noise null list object deep", "@.jsonl", "line 1")
-    yield from each(way, command, "empty folder loop", "@.jsonl")
+    yield from each(way, command, "null object deep", "@.jsonl", "line 1")
+    yield from each(way, command, "noise list empty folder loop", "@.jsonl")
 
 
 def exported(file: str) -> str:

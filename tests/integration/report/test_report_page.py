@@ -21,23 +21,28 @@ def test_the_first_screen_states_the_verdict_and_draws_all_arms(open_page: Open)
     page = open_page()
     heading = page.locator("h1").inner_text().replace("\N{NO-BREAK SPACE}", " ")
     assert re.fullmatch(
-        r"At turn 20 GAtt still follows .* in \d+ of 100 replies, the base model in \d+\.", heading
+        r"At turn 20 GAtt keeps its instruction and answers in \d+ of .*; without GAtt \d+.*\.",
+        heading,
     )
     box = page.locator(".hero .chart.wide svg").bounding_box()
     assert box["y"] + box["height"] < page.viewport_size["height"]
-    for arm in ("GAtt", "base model", "base + reminder"):
+    for arm in ("GAtt", "base model", "system + reminder"):
         assert page.locator(".hero .legend", has_text=arm).is_visible()
 
 
-def test_three_dialogues_stand_side_by_side_before_any_table(open_page: Open) -> None:
+def test_three_dialogues_stand_side_by_side_behind_the_tables_and_all_else_is_folded(
+    open_page: Open,
+) -> None:
     page = open_page()
     boxes = [one.bounding_box() for one in page.locator(".example").all()]
     assert len({box["y"] for box in boxes}) == 1
     assert len({box["x"] for box in boxes}) == 3
     tops = [
-        page.locator(at).first.bounding_box()["y"] for at in (".example", "#transcripts", "table")
+        page.locator(at).first.bounding_box()["y"] for at in ("table", ".example", "#transcripts")
     ]
     assert tops == sorted(tops)
+    assert page.locator("details.part").count() > 4
+    assert page.locator("details.part[open]").count() == 0
     page.locator(".example a").first.click()
     page.locator(".transcript[open] .body:not([aria-busy]) .turn").first.wait_for()
 
@@ -45,13 +50,17 @@ def test_three_dialogues_stand_side_by_side_before_any_table(open_page: Open) ->
 def test_every_link_of_the_navigation_is_in_reach_on_a_phone(open_page: Open) -> None:
     page = open_page("", "phone")
     links = page.locator(".bar a").all()
-    assert len(links) > 6
+    assert len(links) > 4
     for link in links:
         box = link.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= page.viewport_size["width"]
     page.locator(".bar a[href='#rates']").click()
-    assert 0 <= page.locator("#rates h2").bounding_box()["y"] < page.viewport_size["height"]
+    assert (
+        0
+        <= page.locator("details:has(#rates) > summary").bounding_box()["y"]
+        < page.viewport_size["height"]
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -138,6 +147,7 @@ def test_without_a_script_all_but_the_transcripts_is_there(browser: Any, report:
     page = context.new_page()
     page.goto(report.as_uri())
     assert page.locator("h1").is_visible()
+    page.locator("details:has(#transcripts) > summary").click()
     assert page.locator("noscript .lead").is_visible()
     assert page.locator("#filters").is_hidden()
     context.close()

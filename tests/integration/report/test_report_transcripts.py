@@ -30,7 +30,7 @@ def judged(sample: Sample, verdict: str) -> bool:
     judge = sample.judge.status if sample.judge else "undecided"
     return {
         "judge": "undecided" not in (judge, sample.status) and judge != sample.status,
-        "task": sample.completion is not None and sample.completion.status == "fail",
+        "wrong": sample.keeps == "pass" and sample.answers == "fail",
         "loose": sample.loose not in (None, sample.status),
     }.get(verdict, did_well(sample) == verdict)
 
@@ -46,7 +46,7 @@ def judged(sample: Sample, verdict: str) -> bool:
         ("event", "cancel"),
         ("verdict", "undecided"),
         ("verdict", "judge"),
-        ("verdict", "task"),
+        ("verdict", "wrong"),
         ("verdict", "loose"),
     ],
 )
@@ -62,7 +62,7 @@ def test_each_filter_shows_what_fits_it(
 
     expected = {s.dialogue for s in made_samples if fits(s)}
     assert expected
-    page = open_page()
+    page = open_page("#transcripts")
     page.evaluate("document.getElementById('more-filters').open = true")
     choose(page, name, value)
     assert page.locator("#count").inner_text() == f"{len(expected)} of 24 dialogues"
@@ -80,7 +80,7 @@ def test_each_filter_shows_what_fits_it(
 
 
 def test_filters_stand_together_and_in_the_address(open_page: Open) -> None:
-    page = open_page()
+    page = open_page("#transcripts")
     count = page.locator("#count")
     assert count.inner_text() == "24 of 24 dialogues"
     choose(page, "arm", "gatt")
@@ -98,7 +98,7 @@ def test_filters_stand_together_and_in_the_address(open_page: Open) -> None:
 
 
 def test_the_search_reads_every_reply(open_page: Open, made_samples: list[Sample]) -> None:
-    page = open_page()
+    page = open_page("#transcripts")
     page.keyboard.press("/")
     page.fill("[name=text]", "ÉTAIT CALME")
     page.wait_for_url(re.compile("text="))
@@ -143,7 +143,7 @@ def test_arms_stand_side_by_side_under_one_user_message(open_page: Open) -> None
     turn = card.locator(".turn[data-turn='2']").first
     assert turn.locator(".asked .text").count() == 1
     names = turn.locator(".reply .name").all_inner_texts()
-    assert names == ["base model", "GAtt", "base + reminder"]
+    assert names == ["base model", "GAtt", "system + reminder"]
     boxes = [turn.locator(".reply").nth(n).bounding_box() for n in range(3)]
     assert len({box["y"] for box in boxes}) == 1
     assert len({box["x"] for box in boxes}) == 3

@@ -26,7 +26,7 @@ SYNTH: Final = (
 EVAL: Final = (
     "eval --output_dir={out} --engine.model={base} --adapters.gatt={adapter} --arms=[base,gatt] "
     "--instructions.catalog=[{catalog}] --splits=[train] --num_dialogues=2 --turns=[1,2] --probe_turns=[] "
-    "--task_completion=false --sampling.max_new_tokens=4 --part=null " + DIALOGUES
+    "--sampling.max_new_tokens=4 --part=null " + DIALOGUES
 )
 TRAIN: Final = (
     "train --output_dir={out} --model={base} --samples=[{samples}] --max_steps=1 --report_to=none "

@@ -46,7 +46,7 @@ def save_trained(folder: Path, **changes: Any) -> tuple[Path, Path]:
 def record(**changes: Any) -> dict[str, Any]:
     """Return one record of `curves`, with some keys changed."""
     plain = {
-        "arm": "gatt", "metric": "adherence", "history": "reference", "split": "all",
+        "arm": "gatt", "metric": "keeps", "history": "reference", "split": "all",
         "family": "all", "turn": 1, "rate": 0.5, "low": 0.25, "high": 0.75, "num_dialogues": 16,
     }  # fmt: skip
     return {**plain, **changes}

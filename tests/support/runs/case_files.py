@@ -38,7 +38,6 @@ def case_config(folder: Path, path: Path, **changes: Any) -> EvalConfig:
         "turns": (1, 2),
         "probe_turns": (),
         "histories": ("own",),
-        "task_completion": False,
     }
     return EvalConfig(**settings | changes)
 
@@ -51,7 +50,6 @@ def dialogue_config(folder: Path, **changes: Any) -> EvalConfig:
         "source": SourceConfig(name="jsonl", path=str(path), min_turns=4, max_turns=4),
         "instructions": InstructionChoice(families=("hobby",), num_entries=(1.0,)), "num_dialogues": 4,
         "turns": (1, 2, 4), "probe_turns": (2,), "histories": ("reference", "own"), "batch_cases": 4,
-        "task_completion": False,
     }  # fmt: skip
     return EvalConfig(**settings | changes)
 

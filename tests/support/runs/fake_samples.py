@@ -17,10 +17,10 @@ from gatt.verifiers.base import Verdict
 from tests.support.runs.stages import hobby, write_jsonl
 
 TURNS = (1, 2, 4, 8, 20)
-ARMS = ("base", "base+reminder", "gatt")
+ARMS = ("base", "base+system+reminder", "gatt")
 CHANCE = {
     "base": (0.9, 0.05, 0.03, 0.02, 0.01),
-    "base+reminder": (0.93, 0.9, 0.93, 0.88, 0.87),
+    "base+system+reminder": (0.93, 0.9, 0.93, 0.88, 0.87),
     "gatt": (0.95, 0.88, 0.84, 0.78, 0.62),
 }
 HOSTILE = "<script>alert(1)</script></style><!-- --></script><img src=x onerror=alert(2)>"

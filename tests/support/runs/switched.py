@@ -45,7 +45,7 @@ def case(*switches: Switch, num_turns: int = 5) -> Case:
 def config(**changes: Any) -> EvalConfig:
     settings: dict[str, Any] = {
         "output_dir": Path("out"),
-        "arms": ("base", "base+reminder"),
+        "arms": ("base", "base+system+reminder"),
         "source": SourceConfig(name="jsonl", path="d.jsonl", min_turns=5, max_turns=5),
         "turns": (1, 2, 3, 4, 5),
         "probe_turns": (2, 3, 5),

@@ -216,7 +216,12 @@ class _Handler(BaseHTTPRequestHandler):
                 "id": "r", "object": "chat.completion", "created": 0,
                 "model": asked.body["model"],
                 "choices": [] if said == "no choices" else [choice],
-                "usage": {"prompt_tokens": 3, "completion_tokens": 7, "total_tokens": 10},
+                "usage": {
+                    "prompt_tokens": 3,
+                    "completion_tokens": 7,
+                    "total_tokens": 10,
+                    "prompt_tokens_details": {"cached_tokens": 2},
+                },
             }
         ).encode()  # fmt: skip
         if said == "reset":

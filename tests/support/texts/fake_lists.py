@@ -10,7 +10,7 @@ from eval.records.samples import Sample
 from gatt.verifiers.base import Verdict
 
 WHERE = {"history": "reference", "split": "train", "family": "all"}
-BESIDE = {"base": 0.02, "gatt": 0.75, "base+reminder": 0.85}
+BESIDE = {"base": 0.02, "gatt": 0.75, "base+system+reminder": 0.85}
 
 
 def fake_lists() -> dict[str, Any]:
@@ -19,7 +19,7 @@ def fake_lists() -> dict[str, Any]:
         "differences": [
             difference(arm, metric, turn, BESIDE[arm] - 0.02 * turn / 4)
             for arm, metric, turn in product(
-                ("gatt", "base+reminder"), ("adherence", "probe_recall"), (1, 2, 4, 8, 20)
+                ("gatt", "base+system+reminder"), ("keeps", "probe_recall"), (1, 2, 4, 8, 20)
             )
         ],
         "agreement": [agreement("gatt"), agreement("base")],
@@ -47,7 +47,7 @@ def difference(arm: str, metric: str, turn: int, value: float) -> dict[str, Any]
 
 def agreement(arm: str) -> dict[str, Any]:
     return {
-        "arm": arm, "history": "reference", "metric": "adherence", "num_both": 80, "num_missing": 3,
+        "arm": arm, "history": "reference", "metric": "keeps", "num_both": 80, "num_missing": 3,
         "agreement": 0.9, "kappa": 0.78,
         "both_pass": 38, "both_fail": 34, "only_rules": 2, "only_judge": 6,
     }  # fmt: skip
@@ -73,6 +73,6 @@ def _with_extras(sample: Sample, number: int) -> Sample:
         event=event,
         expected="released" if event == "cancel" else "kept",
         loose="pass" if number % 11 == 0 else sample.status,
-        completion=Verdict(answers, "similarity 0.61", "task", 1),
+        answer=Verdict(answers, "says 8", "answers", 1),
         judge=Verdict(status, "it keeps the role", "judge", 1),
     )

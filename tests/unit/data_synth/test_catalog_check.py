@@ -128,15 +128,28 @@ def test_junk_that_passes_an_entry_or_a_probe_is_found(monkeypatch):
     ]
 
 
-def test_each_name_and_term_of_a_role_is_tried_from_outside(monkeypatch):
-    spec = VerifierSpec("in_character", {"any_of": ["Ada", "engine", "my cards"]})
-    replies = catalog_check.replies_out_of_character([spec, *parse_tennis().verifiers])
-    assert "I don't know who Ada is, sorry." in replies
-    assert "I like engine." in replies
-    assert not any("cards" in reply or "tennis" in reply for reply in replies)
+def test_an_echo_of_the_hint_that_neither_rule_nor_verifier_sees_is_found(monkeypatch):
+    hint = "Answer me first, and mention tennis too, for example your racket or your serve."
+    entry = replace(parse_tennis(), hint=hint)
+    assert check_entry(entry) == []
+    monkeypatch.setattr(catalog_check, "echoed", lambda *_, **__: None)
+    found = [line.partition("echo of the hint ")[2] for line in check_entry(entry)]
+    for begin in ("Answer me first", "Answer you first", "Sure! Answer me", "tennis too"):
+        assert any(begin in line for line in found)
+
+
+def test_what_counts_as_right_and_is_none_is_found(monkeypatch):
+    role = VerifierSpec("role", {"names": ["Ada"]})
+    ada = replace(parse_tennis(), verifiers=(role,), facts={"name": ("Ada",)}, hint="You be Ada.")
+    replies = {reply for _, reply in catalog_check.joint_junk(ada)}
+    assert {"I don't know who Ada is, sorry.", "You be Ada.", "I am Ada.", *ada.verbose} <= replies
+    assert {turn.ask for turn, _ in catalog_check.joint_junk(ada)} <= replies
+    assert check_entry(replace(ada, good=("Fine.",), bad=("I am not Ada.",), probes=())) == []
     monkeypatch.setattr(catalog_check, "NAME_JUNK", ("I am {name}.",))
-    found = check_entry(replace(parse_tennis(), verifiers=(spec,)))
-    assert any(line.startswith("out of character 'I am Ada.' passes") for line in found)
+    monkeypatch.setattr(catalog_check, "CANNED", ("two",))
+    lax = (VerifierSpec("terms", {"any_of": ["two", "ada", "four"]}),)
+    found = check_entry(replace(ada, verifiers=lax))
+    assert any(line.startswith("reply 'I am Ada.' to") for line in found)
 
 
 def parse_tennis():

@@ -18,6 +18,7 @@ from data_synth.filters import (
     is_near,
     refuse,
 )
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.generation.base import FinishReason
 from gatt.verifiers.spec import VerifierSpec
@@ -25,11 +26,14 @@ from tests.support.runs.switched import hobby
 
 TENNIS = hobby("tennis", verifiers=())
 QUESTION = "What was the river like on day one?"
+LEGS = "How many legs does a spider have?"
+EIGHT = Expectation(any_of=("8", "eight"), kind="question")
 QUALITY = QualityConfig()
 REFUSED = {
     "cut": Draw("We played tennis on the", "length", TENNIS),
     "context_limit": Draw("We played tennis on the", "context_limit", TENNIS),
     "content_filter": Draw("", "content_filter", TENNIS),
+    "ended": Draw("We played tennis.", "other", TENNIS),
     "blank": Draw("", "stop", TENNIS),
     "degenerate": Draw("tennis tennis tennis tennis tennis", "stop", TENNIS),
     "repetitive": Draw("I am a marine biologist, and I am a marine biologist.", "stop", TENNIS),
@@ -39,8 +43,9 @@ REFUSED = {
         "what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)
     ),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
+    "wrong": Draw("It has six legs, I think.", "stop", TENNIS, None, (LEGS,), EIGHT),
 }
-ALWAYS = ("cut", "context_limit", "content_filter", "blank")
+ALWAYS = ("cut", "context_limit", "content_filter", "ended", "blank")
 OFF = {
     "degenerate": QualityConfig(degenerate=False, repeated_share=None),
     "repetitive": QualityConfig(repeated_share=None),
@@ -48,6 +53,7 @@ OFF = {
     "says_ai": QualityConfig(says_ai=False),
     "repeats_prompt": QualityConfig(repeats_prompt=False),
     "clipped": QualityConfig(clipped=False),
+    "wrong": QualityConfig(answers=False),
 }
 
 
@@ -56,7 +62,7 @@ def test_every_filter_is_tried_here_has_a_meaning_and_a_switch() -> None:
     assert set(REFUSED) < set(REASONS)
     assert set(OFF) | set(ALWAYS) == set(REFUSED)
     assert all(REASONS.values())
-    assert {*get_args(FinishReason)} - {"stop", "length"} < {*ALWAYS}
+    assert {*get_args(FinishReason)} - {"stop", "length", "other"} < {*ALWAYS}
 
 
 @pytest.mark.parametrize("reason", REFUSED)
@@ -64,6 +70,21 @@ def test_each_filter_has_its_reason_and_refuses_nothing_when_it_is_off(reason) -
     assert refuse(REFUSED[reason], QUALITY) == reason
     if reason in OFF:
         assert refuse(REFUSED[reason], OFF[reason]) is None
+
+
+def test_a_copy_of_the_question_repeats_it_and_a_reply_in_its_words_does_not() -> None:
+    for text, reason in (
+        ("The river like on day one.", "repeats_prompt"),
+        ("On day one the river was high and brown.", None),
+    ):
+        assert refuse(Draw(text, "stop", TENNIS, None, (QUESTION,)), QUALITY) == reason
+
+
+@pytest.mark.parametrize(
+    "text", ["Eight!", "A spider has eight legs.", "Tennis first: it has 8 legs."]
+)
+def test_a_right_answer_may_use_the_words_of_its_question(text) -> None:
+    assert refuse(Draw(text, "stop", TENNIS, None, (LEGS,), EIGHT), QUALITY) is None
 
 
 @pytest.mark.parametrize(
@@ -82,7 +103,7 @@ def test_only_a_speaker_who_calls_itself_an_ai_is_refused(text, is_one) -> None:
 
 @pytest.mark.parametrize("finish", [f for f in get_args(FinishReason) if f != "stop"])
 def test_whatever_ended_a_reply_but_the_model_is_refused_for_what_it_is(finish) -> None:
-    reason = {"length": "cut"}.get(finish, finish)
+    reason = {"length": "cut", "other": "ended"}.get(finish, finish)
     for text in ("We played tennis on the hill.", ""):
         assert refuse(Draw(text, finish, TENNIS), QUALITY) == reason
 

@@ -41,7 +41,8 @@ TENNIS = replace(
     id="hobby.tennis",
     text="You enjoy tennis and bring it up in every answer.",
     hint="Answer the question in one sentence, and mention your hobby, tennis, in the next one.",
-    verifiers=(VerifierSpec("likes", {"any_of": ["tennis", "racket", "Wimbledon"]}),),
+    verifiers=(VerifierSpec("terms", {"any_of": ["tennis", "racket", "Wimbledon"]}),),
+    facts={"hobby": ("tennis", "racket", "Wimbledon")},
 )
 NAPOLEON = replace(
     FRENCH,

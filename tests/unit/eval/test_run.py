@@ -61,7 +61,7 @@ def run(config: EvalConfig, **settings: int) -> tuple[EvalResult, RecordingEngin
 
 
 def test_a_run_leaves_results_samples_and_report(config) -> None:
-    result, engine = run(replace(config, task_completion=True))
+    result, engine = run(config)
     results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
     assert results == json.loads(json.dumps(result.results))
     assert results["schema"] == SCHEMA
@@ -71,15 +71,14 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     assert found == {(a, h) for a in (*config.arms, "dialogue") for h in config.histories}
     metrics = {p["metric"] for p in results["curves"] if p["arm"] != "dialogue"}
     assert metrics == {
-        "adherence", "adherence_loose", "survival", "probe_recall", "task_completion",
-        "repetition", "false_trigger",
+        "keeps", "keeps_loose", "survival", "probe_recall", "repetition", "false_trigger",
     }  # fmt: skip
     own = {p["metric"] for p in results["curves"] if p["arm"] == "dialogue"}
-    assert own == {"vacuous_adherence", "vacuous_false_trigger"}
+    assert own == {"vacuous_keeps", "vacuous_false_trigger"}
     samples = list(read_samples(config.output_dir / "samples.jsonl"))
     assert {(s.history, s.kind) for s in samples if s.is_repeated is not None} == {("own", "turn")}
-    # 3 arms x 2 histories x (6 cases x (3 turns + 1 probe) + 2 plain x 3 turns)
-    assert len(samples) == result.num_new == 3 * 2 * (6 * 4 + 2 * 3)
+    # 3 arms x 2 histories x (6 cases x (3 turns + 1 probe) + 2 plain x 3 turns), 2 without a history: 6 x 3
+    assert len(samples) == result.num_new == 2 * (3 * (6 * 4 + 2 * 3) + 2 * 6 * 3)
     assert {name for _, _, name in engine.calls} == {None, "gatt"}
     counted = results["false_triggers"]
     (note,) = [n for n in results["notes"] if "false trigger" in n]
@@ -87,19 +86,17 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     assert f"one of {counted['num_entries']} of the {total} catalogue entries" in note
     page = result.report.read_text(encoding="utf-8")
     assert page.lstrip().lower().startswith("<!doctype html")
-    assert "base+reminder" in page
+    assert "system + reminder" in page
     # A second run asks nobody and changes nothing. The lock says who held the store last.
     written = [*config.output_dir.glob("*.json"), *config.output_dir.glob("*.jsonl")]
     before = [path.read_bytes() for path in written]
-    again = replace(config, task_completion=True)
-    second = evaluate(again, lambda: pytest.fail("an engine was made"))
+    second = evaluate(config, lambda: pytest.fail("an engine was made"))
     assert (second.num_new, second.results["run"]) == (0, result.results["run"])
     assert [path.read_bytes() for path in written] == before
 
 
-@pytest.mark.parametrize(("call", "completion"), [(1, False), (15, True), (30, False)])
-def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call, completion) -> None:
-    config = replace(config, task_completion=completion)
+@pytest.mark.parametrize("call", [1, 15, 30])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) -> None:
     whole, engine = run(replace(config, output_dir=tmp_path / "whole"))
     assert len(engine.calls) > 30
     with pytest.raises(KeyboardInterrupt):
@@ -117,6 +114,8 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call, co
         len(row["samples"])
         + ("said" in row and not any(s["kind"] == "turn" for s in row["samples"]))
         for row in rows
+        # Nobody is asked for a canned string.
+        if not row["key"].startswith("canned/")
     )
     assert len(again.requests) + num_kept == len(engine.requests)
 
@@ -265,15 +264,17 @@ def test_arms_and_histories_can_be_added_to_a_folder_and_left_out_again(config, 
 
 
 def test_arms_are_compared_with_a_baseline_which_needs_no_new_replies(config) -> None:
-    assert replace(config, arms=(), adapters={}).arms == ("base", "base+reminder")
+    assert replace(config, arms=(), adapters={}).arms == (
+        "base", "alone", "base+system+reminder", "canned",
+    )  # fmt: skip
     own = replace(config, histories=("own",), num_plain=0, splits=("train",), num_dialogues=1)
     for changes, first in (
-        ({}, "base"), ({"baseline": "gatt"}, "gatt"), ({"arms": ("gatt", "base+reminder")}, "gatt"),
+        ({}, "base"), ({"baseline": "gatt"}, "gatt"), ({"arms": ("gatt", "base+system+reminder")}, "gatt"),
     ):  # fmt: skip
         settings = replace(own, **changes)
         result, engine = run(settings)
         assert {(d["arm"], d["baseline"]) for d in result.results["differences"]} == {
-            (arm, first) for arm in settings.arms if arm != first
+            (arm, first) for arm in settings.arms if arm not in (first, "canned")
         }
         assert bool(engine.requests) == (not changes)
 

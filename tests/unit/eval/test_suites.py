@@ -23,6 +23,9 @@ def test_a_shipped_suite_gives_its_cases(name) -> None:
     cases = load_inputs(config, config.instructions.load(), pytest.fail, "").cases
     assert len({c.id for c in cases}) == len(cases)
     assert all(c.num_turns >= max(config.turns) for c in cases) or name == "custom"
+    assert config.sampling.max_new_tokens == 128
+    if name not in ("custom", "table30"):
+        assert all(case.expectation(turn) for case in cases for turn in config.turns)
     if name == "none":
         assert len(cases) == 64
         assert all(c.instruction is None for c in cases)

@@ -151,7 +151,7 @@ def test_the_dental_guide_is_run_in_order_with_its_files(tmp_path: Path) -> None
         write_stand_in(stand_ins / name, NAMED.replace("NAME", name))
     for name, num in {"clinic": 30, "served_clinic": 28, "served_other": 27}.items():
         curve = {
-            "arm": "gatt", "metric": "adherence", "history": "own", "split": "all", "family": "all",
+            "arm": "gatt", "metric": "keeps", "history": "own", "split": "all", "family": "all",
             "turn": 20, "num_passed": num, "num_decided": 30, "num_undecided": 0,
         }  # fmt: skip
         others = [curve | {"turn": 1}, curve | {"family": "clinic"}, curve | {"split": "train"}]

@@ -4,8 +4,9 @@
 const SPLITS = { train: "seen", heldout_value: "unseen value", heldout_family: "unseen family", none: "no instruction" };
 const HISTORIES = { reference: "people’s history", own: "own history" };
 const VERDICTS = {
-  pass: "follows it", fail: "does not", undecided: "undecided",
-  judge: "judge disagrees", task: "task not done", loose: "lenient reading differs",
+  pass: "passes", fail: "fails", undecided: "undecided",
+  wrong: "kept, not answered", unkept: "answered, not kept",
+  judge: "judge disagrees", loose: "lenient reading differs",
 };
 const FILTERS = ["instruction", "verdict", "arm", "turn", "text", "family", "split", "history", "event"];
 const MORE_FILTERS = FILTERS.slice(4);
@@ -33,8 +34,9 @@ function wanted() {
 }
 
 function hasVerdict(row, verdict) {
-  if (verdict === "judge") return Boolean(row.j) && row.j[0] !== "u" && row.s !== "u" && row.j[0] !== row.s;
-  if (verdict === "task") return row.c?.[0] === "f";
+  if (verdict === "judge") return Boolean(row.j) && row.j[0] !== "u" && (row.k ?? row.s) !== "u" && row.j[0] !== (row.k ?? row.s);
+  if (verdict === "wrong") return row.k === "p" && row.n[0] === "f";
+  if (verdict === "unkept") return row.k === "f" && row.n[0] === "p";
   if (verdict === "loose") return row.l !== undefined;
   return row.s === verdict[0];
 }

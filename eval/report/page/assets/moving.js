@@ -6,6 +6,7 @@ function followHash() {
   const target = all.find((found) => found.id === anchor);
   // The plain link of the section changes no filter.
   if (!target && (anchor !== "transcripts" || ![...values].length)) return;
+  document.getElementById("transcripts").closest("details").open = true;
   const isSame = FILTERS.every((name) => form.elements[name].value === (values.get(name) ?? ""));
   if (!isSame) {
     fillForm(values);
@@ -60,6 +61,7 @@ function step(offset) {
 
 function focus(summary) {
   if (!summary) return;
+  summary.closest(".part").open = true;
   summary.focus({ preventScroll: true });
   summary.scrollIntoView({ block: "nearest" });
 }
@@ -68,6 +70,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   const onCard = event.target.matches?.(".transcript > summary");
   if (event.key === "/") {
+    document.getElementById("transcripts").closest("details").open = true;
     document.getElementById("more-filters").open = true;
     form.elements.text.focus();
   } else if (event.key === "j" || (event.key === "ArrowDown" && onCard)) step(1);
@@ -79,7 +82,7 @@ document.addEventListener("keydown", (event) => {
 // Closed tables are printed too.
 const closed = new Set();
 window.addEventListener("beforeprint", () => {
-  for (const node of document.querySelectorAll("details.table:not([open])")) {
+  for (const node of document.querySelectorAll("details:is(.table, .part:not(:has(#transcripts))):not([open])")) {
     closed.add(node);
     node.open = true;
   }

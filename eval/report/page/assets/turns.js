@@ -50,12 +50,15 @@ function reply(found, arm, row) {
   const node = element("div", `reply ${WORDS[status]}`);
   if (!hits.get(found)?.has(row)) node.classList.add("dim");
   const head = element("p", "said", element("b", `name arm-${arm.arm % 8}`, arm.name), " ");
-  head.append(element("b", "verdict", `${GLYPHS[status]} ${(found.instruction ? WORDS : PLAIN_WORDS)[status]}`));
+  const words = row.n ? `${GLYPHS[row.k]} keeps ${GLYPHS[row.n[0]]} answers`
+    : `${GLYPHS[status]} ${(found.instruction ? WORDS : PLAIN_WORDS)[status]}`;
+  head.append(element("b", "verdict", words));
   if (FINISHES[row.f]) head.append(`, ${FINISHES[row.f]}`);
   if (row.l) head.append(`, ${row.l} if read leniently`);
   node.append(head, message(row.r, row.v));
   const lines = element("ul", "verdicts");
   for (const verdict of row.v ?? []) lines.append(verdictLine(verdict));
+  if (row.n) lines.append(verdictLine(row.n, "answers"));
   if (row.c) lines.append(verdictLine(row.c, "task"));
   if (row.j) lines.append(verdictLine(row.j, "judge"));
   if (lines.childNodes.length) node.append(lines);

@@ -172,6 +172,65 @@ def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
         assert Counter(s.twin for s in samples) == {"": 4, "plain-jump": 2, "under-probed": 3}
     (point,) = (
         p for p in results["curves"]
-        if (p["metric"], p["turn"], p["family"], p["split"]) == ("adherence", 1, "all", "all")
+        if (p["metric"], p["turn"], p["family"], p["split"]) == ("keeps", 1, "all", "all")
     )  # fmt: skip
     assert (point["num_decided"], point["num_dialogues"], point["num_instructions"]) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("history", ["own", "reference"])
+def test_the_last_turn_of_a_given_instruction_is_judged_with_its_conversation(
+    tmp_path, history
+) -> None:
+    told = {"text": "Call me Ada.", "family": "memory", "verifiers": [], "placement": "none"}
+    messages = [
+        {"role": "user", "content": "Call me Ada."},
+        {"role": "assistant", "content": "Very well."},
+        {"role": "user", "content": "Is it late?"},
+    ]
+    row = {"id": "ada", "messages": messages, "instruction": told, "turns": "last"}
+    other = {
+        **row,
+        "id": "two",
+        "messages": [*messages[:2], {"role": "user", "content": "Who am I?"}],
+    }
+    judge, engine = RecordingEngine(condition_of), RecordingEngine(lambda request: "It is late.")
+    settings = config(
+        tmp_path,
+        [row, other],
+        turns=(1,),
+        histories=(history,),
+        judge=JudgeConfig(shows_conversation=True, may_be_untriggered=True),
+    )
+    result = evaluate(settings, engine=lambda: engine, judge_engine=lambda: judge)
+    first = next(r for r in engine.requests if r.messages[-1].content == "Is it late?")
+    said = "It is late." if history == "own" else "Very well."
+    assert [m.content for m in first.messages] == ["Call me Ada.", said, "Is it late?"]
+    assert {(s.turn, s.cluster) for s in result.samples} == {(2, "ada")}
+    for request in judge.requests:
+        before = request.messages[0].content.partition("<<<USER MESSAGE")[0]
+        assert before.index("| Call me Ada.\n<<<END OF EARLIER") < before.index(f"| {said}\n")
+    assert sorted(s.status for s in result.samples) == ["pass", "undecided"]
+    notes = " ".join(result.results["notes"])
+    for fact in (
+        "condition of the instruction",
+        "begin with the same exchange",
+        "own messages have",
+    ):
+        assert fact in notes
+    wanted = ("keeps", "all", "all")
+    points = result.results["curves"]
+    (point,) = (p for p in points if (p["metric"], p["family"], p["split"]) == wanted)
+    assert (point["num_decided"], point["num_undecided"]) == (1, 1)
+
+
+def condition_of(request) -> str:
+    verdict = "not triggered" if "Is it late?" in request.messages[0].content else "pass"
+    return f'{{"reason": "so", "verdict": "{verdict}"}}'
+
+
+def test_the_configuration_may_ask_for_each_last_turn(tmp_path) -> None:
+    rows = [ROWS[0], {**ROWS[0], "id": "short", "user_turns": ["Why?", "So?"], "events": {}}]
+    result = evaluate(
+        config(tmp_path, rows, turns="last"), engine=lambda: RecordingEngine(judge_says)
+    )
+    assert sorted(s.turn for s in result.samples) == [2, 4]

@@ -37,7 +37,7 @@ def test_cases_change_as_the_configuration_says(catalog) -> None:
         switch=wanted,
         instructions=InstructionChoice(num_entries=(1.0,), families=("hobby", "behaviour")),
     )
-    given = compose([catalog.entry("hobby.tennis")], Random(0))
+    given = compose([catalog.entry("behaviour.dental.insurance")], Random(0))
     cases = [Case(f"c{n}", dialogue(n, 5), given, None) for n in range(60)]
     plain = Case("p", dialogue(1, 5), None, None)
     found = add_switches(settings, catalog, [*cases, plain])
@@ -88,8 +88,6 @@ def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) ->
     [
         ({"arms": ("base",)}, False),
         ({"arms": ("base",), "placement": "first_user"}, True),
-        # One arm says the instruction on every turn: nowhere does a system message stand first.
-        ({"arms": ("base", "base+reminder")}, True),
     ],
 )
 def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(

@@ -41,16 +41,35 @@ def test_an_arm_reads_each_instruction_where_it_was_given(history) -> None:
     assert users(engine, "c/2/turn")[-1] == f"user: {U[1]}"
 
 
-def test_the_reminder_has_what_is_in_force_on_every_turn() -> None:
+TENNIS_TOLD, CHESS_TOLD = "You enjoy tennis.", "You enjoy chess."
+AT_3 = f"user: Now instead: {CHESS_TOLD}\n\n{U[2]}"
+AT_5 = f"user: No more of that.\n\n{U[4]}"
+
+
+@pytest.mark.parametrize(
+    ("arm", "turn", "messages"),
+    [
+        # What is in force stands behind every message.
+        ("base+system+reminder", 5, [
+            f"system: {TENNIS_TOLD}", f"user: {U[0]}\n\nReminder: {TENNIS_TOLD}",
+            f"user: {U[1]}\n\nReminder: {TENNIS_TOLD}", f"{AT_3}\n\nReminder: {CHESS_TOLD}",
+            f"user: {U[3]}\n\nReminder: {CHESS_TOLD}", AT_5,
+        ]),
+        # A change that has left the window is in its instruction; one inside it is announced.
+        ("window_1", 5, [f"system: {CHESS_TOLD}", f"user: {U[3]}", AT_5]),
+        ("window_2", 4, [f"system: {TENNIS_TOLD}", f"user: {U[1]}", AT_3, f"user: {U[3]}"]),
+        ("window_9", 3, [f"system: {TENNIS_TOLD}", f"user: {U[0]}", f"user: {U[1]}", AT_3]),
+        ("alone", 2, [f"system: {TENNIS_TOLD}", f"user: {U[1]}"]),
+        ("alone", 4, [f"system: {CHESS_TOLD}", f"user: {U[3]}"]),
+    ],
+)  # fmt: skip
+def test_every_arm_reads_what_is_in_force(arm, turn, messages) -> None:
     engine = RecordingEngine(lambda request: "fine")
-    list(
-        roll_out(engine, [case(to("chess", 3), cancel(5))], "base+reminder", "reference", config())
-    )
-    assert users(engine, "c/5/turn") == [
-        f"user: You enjoy tennis.\n\n{U[0]}", f"user: You enjoy tennis.\n\n{U[1]}",
-        f"user: Now instead: You enjoy chess.\n\nYou enjoy chess.\n\n{U[2]}",
-        f"user: You enjoy chess.\n\n{U[3]}", f"user: No more of that.\n\n{U[4]}",
-    ]  # fmt: skip
+    one = case(to("chess", 3), cancel(5))
+    list(roll_out(engine, [one], arm, "reference", config()))
+    assert users(engine, f"c/{turn}/turn") == messages
+    # After the release an arm without history has nothing to be judged by.
+    assert (arm == "alone") == all(not r.key.startswith("c/5") for r in engine.requests)
 
 
 def test_probes_ask_for_what_is_in_force_or_was_taken_back() -> None:
@@ -81,15 +100,15 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     given = [
         f"output_dir={tmp_path / 'out'}", "source.name=jsonl", f"source.path={path}",
         "source.min_turns=6", "source.max_turns=6", "part=null", "splits=[train]", "num_dialogues=6",
-        "instructions.families=[hobby]", "turns=[1,2,3,4,6]", "probe_turns=[4]", "histories=[own]",
+        "instructions.families=[language]", "turns=[1,2,3,4,6]", "probe_turns=[4]", "histories=[own]",
         "switch.replace=0.5", "switch.cancel=0.5", "switch.min_turn=3", "switch.max_turn=3",
-        f"engine.model={write_model(tmp_path / 'model')}", "task_completion=false",
+        f"engine.model={write_model(tmp_path / 'model')}",
     ]  # fmt: skip
     settings = load_config(EvalConfig, None, given)
     engine = RecordingEngine(lambda request: f"I like it, {request.key}.")
     result = evaluate(settings, lambda: engine).results
     found = {p["metric"] for p in result["curves"]}
-    assert {"adherence_since_switch", "leakage"} <= found
+    assert {"keeps_since_switch", "leakage"} <= found
     own = {p["turn"]: p for p in result["curves"] if p["metric"] == "vacuous_leakage"}
     assert {p["num_passed"] for p in own.values()} == {0}
     assert own[0]["arm"] == "dialogue"
@@ -100,7 +119,7 @@ def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Leakage of the old instruction" in page
     assert "3 later" in page
-    for metric in ("adherence_since_switch", "leakage"):
+    for metric in ("keeps_since_switch", "leakage"):
         save_main_chart(tmp_path / f"{metric}.svg", Curves.of(result), metric)
         assert "turns since" in (tmp_path / f"{metric}.svg").read_text(encoding="utf-8")
     table = markdown_tables(result)

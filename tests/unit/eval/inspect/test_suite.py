@@ -26,7 +26,7 @@ def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
     rest = {"kind": "turn", "finish": "stop", "num_tokens": 3}
     said = [[{"turn": t, "text": text, **rest} for t in range(1, 5)] for text in ("Tea.", "No.")]
     found = rates_of([judged(run, one, replies) for replies in said])
-    assert (found["adherence"], found["survival_turn_4"]) == (0.5, 0.5)
+    assert (found["keeps"], found["survival_turn_4"]) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(

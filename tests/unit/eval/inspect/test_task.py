@@ -95,20 +95,20 @@ def replies(sample: EvalSample) -> dict[tuple[str, int], dict[str, Any]]:
 
 def once(text: str, turn: int) -> str:
     """Follow the instruction at turn 1 only, and remember it when asked."""
-    return "Tea, of course." if turn == 1 or text.endswith(QUESTION) else "I do not know."
+    return "Tea, of course." if turn == 1 or QUESTION in text else "I do not know."
 
 
 def test_a_model_that_follows_once_is_measured_as_by_hand(tmp_path) -> None:
     model = Model(once)
     log = run(model, suite(tmp_path, case("a"), case("b")), tmp_path, arm="reminder")
     users = [m for m in model.read[-1] if m.startswith("user: ")]
-    assert all(m.startswith(f"user: {RULE}") for m in users)
+    assert all(m.endswith(f"Reminder: {RULE}") for m in users)
     found = rates(log)
     # Two dialogues of four turns, the first of each followed: 2 of 8.
-    assert found["adherence"] == 0.25
+    assert found["keeps"] == 0.25
     # Wilson for 2 of 2 and 0 of 2: the bound is 1.96**2 / (2 + 1.96**2) = 0.6576 away.
     for turn, bounds in ((1, (1.0, 0.3424, 1.0)), (4, (0.0, 0.0, 0.6576))):
-        names = (f"adherence_turn_{turn}{end}" for end in ("", "_low", "_high"))
+        names = (f"keeps_turn_{turn}{end}" for end in ("", "_low", "_high"))
         assert [found[name] for name in names] == pytest.approx(bounds, abs=1e-4)
     assert (found["survival_turn_4"], found["probe_recall"]) == (0.0, 1.0)
     assert not [name for name in found if "false_trigger" in name]
@@ -120,7 +120,7 @@ def test_the_log_shows_each_verdict_with_its_evidence_and_can_be_scored_again(tm
     log = read_eval_log(run(Model(once), suite_file, tmp_path).location)
     (sample,) = log.samples or []
     (score,) = (sample.scores or {}).values()
-    assert score.value == {"adherence": 0.25}
+    assert score.value == {"keeps": 0.25}
     told = (score.explanation or "").splitlines()
     assert [line.partition(" - ")[0] for line in told] == [
         "turn 1: pass", "turn 2: fail", "turn 3: fail", "probe at turn 3: pass", "turn 4: fail",
@@ -131,7 +131,7 @@ def test_the_log_shows_each_verdict_with_its_evidence_and_can_be_scored_again(tm
     again = inspect_score(
         log, verifiers({"suite": suite_file, "arm": "once", "seed": 0}), display="none"
     )
-    assert rates(again)["adherence"] == 0.25
+    assert rates(again)["keeps"] == 0.25
 
 
 def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
@@ -140,12 +140,12 @@ def test_undecided_is_counted_and_never_a_fail(tmp_path) -> None:
     cases = case("a"), case("b", instruction={**kind, "verifiers": [rubric]}, probes=[])
     log = run(Model(lambda text, turn: "Tea."), suite(tmp_path, *cases), tmp_path)
     found = rates(log)
-    assert (found["adherence"], found["adherence_undecided"]) == (1.0, 4.0)
+    assert (found["keeps"], found["keeps_undecided"]) == (1.0, 4.0)
     assert (found["survival_turn_4"], found["survival_turn_4_undecided"]) == (1.0, 1.0)
     by_id = {s.id: s for s in log.samples or []}
     (score,) = (by_id["b"].scores or {}).values()
     assert isinstance(score.value, dict)
-    assert str(score.value["adherence"]) == "nan"
+    assert str(score.value["keeps"]) == "nan"
 
 
 def ended(turn: int, stop_reason: Any) -> Model:
@@ -165,7 +165,7 @@ def test_a_full_context_or_a_limit_of_inspect_leaves_the_rest_undecided(tmp_path
     assert statuses == ["pass", "pass", "undecided", "undecided"]
     assert found["turn", 4]["verdicts"][0]["evidence"] == "the context is full: no reply"
     assert not [p for p in model.read if "Question 4" in p[-1]]
-    assert (rates(log)["adherence"], rates(log)["adherence_undecided"]) == (1.0, 2.0)
+    assert (rates(log)["keeps"], rates(log)["keeps_undecided"]) == (1.0, 2.0)
     # System message, then two exchanges: 5 messages.
     log = run(Model(lambda *_: "Tea."), suite(tmp_path, case("a")), tmp_path, {"message_limit": 5})
     limited = replies((log.samples or [])[0])
@@ -227,6 +227,7 @@ def test_the_command_line_runs_a_shipped_suite_by_name(tmp_path) -> None:
     (path,) = (tmp_path / "logs").glob("*.eval")
     log = read_eval_log(str(path))
     assert (log.eval.task, log.status) == ("gatt/custom", "success"), log.error
-    # Six words keep to "at most ten words" in all three turns; none of them is tea.
-    assert (rates(log)["adherence"], rates(log)["survival_turn_3"]) == (0.5, 0.5)
+    # Six words keep to "at most ten words" in all three turns; none of them is tea, or a free return.
+    assert rates(log)["keeps"] == rates(log)["survival_turn_3"] == pytest.approx(1 / 3)
+    assert rates(log)["answers"] == 0.0
     assert {p.name for p in tmp_path.iterdir()} == {"logs", "home"}

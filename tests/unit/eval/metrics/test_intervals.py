@@ -159,9 +159,7 @@ def paired(num: int, passes: int, turn: int = 1) -> list[Sample]:
 
 def one(samples: list[Sample], turn: int | None = 1) -> Difference:
     (found,) = [
-        d
-        for d in differences(samples)
-        if (d.metric, d.split, d.turn) == ("adherence", "train", turn)
+        d for d in differences(samples) if (d.metric, d.split, d.turn) == ("keeps", "train", turn)
     ]
     return found
 

@@ -17,9 +17,9 @@ from eval.metrics.outcomes import (
     Outcome,
     Rate,
     Rows,
-    adherence,
-    adherence_loose,
     false_trigger,
+    keeps,
+    keeps_loose,
     probe_recall,
     rate_of,
     repetition,
@@ -79,17 +79,17 @@ OTHERS = [
     ("metric", "samples", "expected"),
     [
         # Turn 1: p p u f p -> 3 of 4. Turn 2: p f p u u -> 2 of 3. Turn 4: p p p f -> 3 of 4.
-        (adherence, MADE, {1: (3 / 4, 4, 1), 2: (2 / 3, 3, 2), 4: (3 / 4, 4, 0)}),
+        (keeps, MADE, {1: (3 / 4, 4, 1), 2: (2 / 3, 3, 2), 4: (3 / 4, 4, 0)}),
         # Turn 1: a b e live, d dead, c unknown -> 3 of 4.
         # Turn 2: a lives, b d dead, c e unknown -> 1 of 3.
         # Turn 4: a lives, b dead, e dead (u, then f), c unknown; d was not asked -> 1 of 3.
         (survival, MADE[::-1], {1: (3 / 4, 4, 1), 2: (1 / 3, 3, 2), 4: (1 / 3, 3, 1)}),
-        *((m, RELEASED, {1: (1.0, 1, 0), 3: (1.0, 1, 0)}) for m in (adherence, adherence_loose, survival)),
+        *((m, RELEASED, {1: (1.0, 1, 0), 3: (1.0, 1, 0)}) for m in (keeps, keeps_loose, survival)),
         (probe_recall, RELEASED, {}),
-        (adherence, LENIENT, {1: (0.0, 3, 0)}),
-        (adherence_loose, LENIENT, {1: (1 / 2, 2, 1)}),
+        (keeps, LENIENT, {1: (0.0, 3, 0)}),
+        (keeps_loose, LENIENT, {1: (1 / 2, 2, 1)}),
         (task_completion, MEASURED, {1: (2 / 3, 3, 0)}),
-        (adherence, OTHERS, {}),
+        (keeps, OTHERS, {}),
         (survival, OTHERS, {}),
         (probe_recall, OTHERS, {2: (1 / 2, 2, 0)}),
         (false_trigger, OTHERS, {3: (1.0, 1, 0)}),
@@ -185,7 +185,7 @@ def find(points: list[CurvePoint], **wanted: Any) -> list[CurvePoint]:
 
 def test_curves_give_totals_splits_families_and_both() -> None:
     made = [sample(), sample(dialogue="d2", status="fail", **FIGURE)]
-    found = find(curves(made), metric="adherence")
+    found = find(curves(made), metric="keeps")
     assert {(p.split, p.family): p.rate for p in found} == {
         ("all", "all"): 0.5,
         ("all", "language"): 1.0,
@@ -195,15 +195,15 @@ def test_curves_give_totals_splits_families_and_both() -> None:
         ("heldout_value", "all"): 0.0,
         ("heldout_value", "figure"): 0.0,
     }
-    assert {p.metric for p in curves(made)} == {"adherence", "adherence_loose", "survival"}
+    assert {p.metric for p in curves(made)} == {"keeps", "keeps_loose", "survival"}
 
 
 def test_a_curve_record_is_flat_and_comes_back() -> None:
-    (point,) = find(curves([sample()]), metric="adherence", split="all", family="all")
+    (point,) = find(curves([sample()]), metric="keeps", split="all", family="all")
     record = asdict(point)
     low, high = wilson_interval(1, 1)
     assert record == {
-        "arm": "base", "metric": "adherence", "history": "reference", "split": "all",
+        "arm": "base", "metric": "keeps", "history": "reference", "split": "all",
         "family": "all", "turn": 1, "rate": 1.0, "low": low, "high": high, "num_dialogues": 1,
         "num_passed": 1, "num_decided": 1, "num_undecided": 0, "pessimistic": 1.0,
         "optimistic": 1.0, "num_instructions": 1,
@@ -237,7 +237,7 @@ def test_own_replies_are_judged_once_whatever_the_arms_said() -> None:
         for d, reference in (("d1", "I know no French."), ("d2", "It was calm."), ("d3", None))
     ]
     (point,) = totals(vacuous_curves(made, ()))
-    assert (point.metric, point.arm) == ("vacuous_adherence", "dialogue")
+    assert (point.metric, point.arm) == ("vacuous_keeps", "dialogue")
     assert (point.num_passed, point.num_decided, point.num_dialogues) == (1, 2, 2)
     plain = [
         sample(**PLAIN, family="plain", dialogue="d1", reference="We had tea.", status="fail"),

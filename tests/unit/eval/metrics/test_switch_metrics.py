@@ -76,9 +76,9 @@ def test_curves_count_turns_from_the_change_on() -> None:
             if (p.metric, p.split, p.family) == (metric, "all", "all")
         }
 
-    assert of("adherence_since_switch") == {0: (1, 1), 1: (0, 1), 2: (1, 1), 3: (0, 1)}
+    assert of("keeps_since_switch") == {0: (1, 1), 1: (0, 1), 2: (1, 1), 3: (0, 1)}
     assert of("leakage") == {0: (1, 2), 1: (1, 2), 2: (0, 1), 3: (0, 1)}
-    assert of("adherence") == {1: (2, 2), 2: (2, 2), 3: (1, 2), 4: (1, 1), 5: (0, 1)}
+    assert of("keeps") == {1: (2, 2), 2: (2, 2), 3: (1, 2), 4: (1, 1), 5: (0, 1)}
     assert [turn_name("leakage", t) for t in (0, 3)] == ["at it", "3 later"]
 
 
@@ -115,7 +115,7 @@ def test_paired_differences_keep_the_pairs_of_a_shifted_axis() -> None:
     found = {
         d.turn: (d.difference, d.num_pairs)
         for d in differences([*both["base"], *both["gatt"]])
-        if (d.metric, d.split) == ("adherence_since_switch", "all")
+        if (d.metric, d.split) == ("keeps_since_switch", "all")
     }
     assert found == {0: (0.5, 2), 1: (0.5, 2), 2: (0, 1), 3: (0, 1), None: (1 / 3, 6)}
 

@@ -87,6 +87,51 @@ def test_rules_of_an_event_count_at_its_turn_alone(tmp_path) -> None:
     assert later == case.instruction
 
 
+def test_a_case_says_which_turns_are_judged_and_that_its_user_gives_the_instruction(
+    tmp_path,
+) -> None:
+    given = INSTRUCTION | {"placement": "none"}
+    cases = read(
+        tmp_path,
+        CASE,
+        CASE | {"id": "d", "turns": "last", "instruction": given},
+        CASE | {"id": "e", "turns": [1, 3]},
+    )
+    assert [case.turns for case in cases] == [None, (3,), (1, 3)]
+    assert [case.is_given for case in cases] == [False, True, False]
+
+
+LONG = "I run a small bakery by the harbour and would like some help with my letters."
+
+
+@pytest.mark.parametrize(
+    ("turns", "clusters"),
+    [
+        ([["Hi!", "So?", "a"], ["Hi!", "So?", "b"], ["Hi!", "No.", "a"]], ["c0", "c0", ""]),
+        ([["Hi!", "a"], ["Hi!"]], ["", ""]),
+        ([[LONG, "a"], [f"{LONG} Now write one."], [LONG, "b"], ["Hm?"]], ["c0", "c0", "c0", ""]),
+        # The same messages are one dialogue already.
+        ([[LONG, "a"], [LONG, "a"]], ["", ""]),
+    ],
+)
+def test_dialogues_that_begin_alike_are_one_cluster(tmp_path, turns, clusters) -> None:
+    cases = read(
+        tmp_path, *(CASE | {"id": f"c{n}", "user_turns": one} for n, one in enumerate(turns))
+    )
+    assert [case.cluster for case in cases] == clusters
+
+
+def test_replies_of_a_file_are_a_part_of_how_a_dialogue_begins(tmp_path) -> None:
+    def talk(*texts: str) -> list[dict[str, str]]:
+        roles = ("user", "assistant") * len(texts)
+        return [{"role": r, "content": t} for r, t in zip(roles, texts, strict=False)]
+
+    talks = [talk("Hi!", "Hello.", "a"), talk("Hi!", "Hello.", "b"), talk("Hi!", "Yes?", "c")]
+    bare = {"instruction": INSTRUCTION}
+    cases = read(tmp_path, *(bare | {"id": f"c{n}", "messages": m} for n, m in enumerate(talks)))
+    assert [case.cluster for case in cases] == ["c0", "c0", ""]
+
+
 RULED = {"kind": "x", "verifiers": [TEA]}
 CANCEL = {"turn": 2, "kind": "cancel", "text": "Drop it."}
 BAD_RULE = INSTRUCTION | {"verifiers": [{"kind": "trems"}]}
@@ -107,6 +152,9 @@ BAD_RULE = INSTRUCTION | {"verifiers": [{"kind": "trems"}]}
         ({"events": {"4": {"kind": "x"}}}, "event at turn 4: .* 1 to 3"),
         ({"events": {"1": {"kind": "x", "expect": "released"}}}, "'events.1.expect' .*'kept'"),
         ({"switches": [CANCEL], "events": {"3": RULED}}, "event at turn 3.*'replace'"),
+        ({"turns": [4]}, r"turns is \[4\]: .* 1 to 3"),
+        ({"turns": [2, 1]}, r"turns is \[2, 1\]: .*'last'"),
+        ({"instruction": INSTRUCTION | {"placement": "system"}}, "'instruction.placement'.*'none'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_with_its_place(tmp_path, change, facts) -> None:

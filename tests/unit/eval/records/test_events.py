@@ -53,3 +53,12 @@ def test_the_lenient_status_stands_beside_the_strict_one_where_the_rule_holds() 
     assert sample(4, "Tea is good.", case).loose is None
     free = sample(1, "Sure.", replace(case, instruction=replace(short, verifiers=())))
     assert (free.status, free.verdicts) == ("undecided", ())
+
+
+def test_a_reply_that_echoes_the_hint_fails_whatever_its_verifiers_say() -> None:
+    hinted = replace(INSTRUCTION, hint="Answer me first, and mention tennis too, for a start.")
+    case = replace(CASE, instruction=hinted, events={})
+    found = sample(1, "I will answer you first, and mention tennis too.", case)
+    assert (found.status, found.loose, found.verdicts[0].verifier) == ("fail", "fail", "run")
+    assert "hint" in found.verdicts[0].evidence
+    assert sample(1, "I play tennis.", case).status == "pass"

@@ -35,7 +35,7 @@ BROKEN_RULE = {**sample().as_dict()["instruction"], "verifiers": [{"any_of": []}
     [
         ({"arm": " "}, r"'arm' is ' '"),
         ({"turn": -1}, r"^arm 'base', dialogue 'd1', turn -1: 'turn' is -1"),
-        ({"history": "sampled"}, r"'history' is 'sampled'.*'reference' or 'own'"),
+        ({"history": "sampled"}, r"history 'sampled'.*'reference', 'own'"),
         ({"score": 0.5}, r"'score' is 0.5 .*: expected null"),
         ({"ended": {}}, r"'ended' has no 'id'"),
         ({"instruction": BROKEN_RULE}, r"'instruction' is broken: .*any_of"),

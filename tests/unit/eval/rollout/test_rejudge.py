@@ -11,6 +11,7 @@ import pytest
 from eval.config import EvalConfig
 from eval.records.samples import read_samples
 from eval.run import EvalResult, evaluate
+from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.errors import ConfigError, StoreError
 from gatt.generation.base import GenerationRequest
@@ -69,6 +70,9 @@ def config(tmp_path: Path) -> EvalConfig:
 )
 def test_by_the_same_rules_it_is_the_same(tmp_path, config, histories, switch) -> None:
     changes = {"num_plain": 2, "batch_cases": 2, "histories": histories, "switch": switch}
+    if switch:
+        # What a role was leaves no trace that a rule could read.
+        changes["instructions"] = InstructionChoice(families=("language",), num_entries=(1.0,))
     arms = {"arms": config.arms, "adapters": config.adapters}
     config = dialogue_config(tmp_path, **changes, **arms)
     first = run(config)

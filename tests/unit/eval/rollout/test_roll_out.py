@@ -71,32 +71,58 @@ def say(request: GenerationRequest) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arm", "adapter"), [("base", None), ("base+reminder", None), ("gatt", "gatt")]
-)
+    ("arm", "adapter"),
+    [("base", None), ("base+system+reminder", None), ("alone", None), ("window_1", None), ("gatt", "gatt")],
+)  # fmt: skip
 @pytest.mark.parametrize("placement", ["system", "first_user"])
-def test_the_instruction_stands_once_or_on_every_turn_of_the_reminder(
+def test_the_instruction_stands_once_and_behind_every_message_of_the_reminder(
     arm, adapter, placement
 ) -> None:
     engine = RecordingEngine(say)
     rolled(engine, [case()], arm, "reference", config(placement=placement))
     assert {name for _, _, name in engine.calls} == {adapter}
-    for messages in (*prompts(engine).values(), *prompts(engine, "probe").values()):
+    for turn, messages in (*prompts(engine).items(), *prompts(engine, "probe").items()):
+        users = [m for m in messages if m.startswith("user")]
         told = ["You enjoy tennis." in m for m in messages]
-        if arm == "base+reminder":
-            assert told == [m.startswith("user: You enjoy tennis.") for m in messages]
-            assert sum(told) == sum(m.startswith("user") for m in messages)
+        assert len(users) == {"alone": 1, "window_1": min(2, turn)}.get(arm, turn)
+        assert messages[0].startswith("system" if placement == "system" else "user: You enjoy")
+        if arm == "base+system+reminder":
+            assert all(m.endswith("\n\nReminder: You enjoy tennis.") for m in users)
         else:
             assert told == [True] + [False] * (len(messages) - 1)
-            assert messages[0].startswith("system" if placement == "system" else "user")
 
 
-def test_a_rarer_reminder_is_given_once_and_again_on_some_later_turns() -> None:
+def test_arms_without_history_reply_to_each_turn_alone() -> None:
+    one = replace(case(), canned={INSTRUCTION.id: "I love tennis."})
+    for history in ("reference", "own", "slip_1"):
+        turns = [turn for turn in (1, 2, 4) if history != "slip_1" or turn > 1]
+        engine = RecordingEngine(say)
+        (alone,) = roll_out(
+            engine, [one, OTHER, replace(case(None), id="p")], "alone", history, config()
+        )
+        # No probe, which asks what a history does, and no dialogue without an instruction.
+        assert [(r.case.id, r.turn, r.kind, r.earlier) for r in alone] == [
+            (name, turn, "turn", ()) for name in ("c", "other") for turn in turns
+        ]
+        (canned,) = roll_out(RecordingEngine(say), [one], "canned", history, config())
+        assert [(r.turn, r.generation.text, len(r.earlier)) for r in canned] == [
+            (turn, "I love tennis.", turn - 1) for turn in turns
+        ]
+
+
+def test_a_slip_is_an_own_history_behind_replies_of_the_dialogue() -> None:
     engine = RecordingEngine(say)
-    rolled(engine, [case()], "base+reminder_2", "reference", config())
-    last = prompts(engine)[4]
-    told = [m.startswith("system") for m in last if "You enjoy tennis." in m]
-    assert told == [True, False]
-    assert last[5].startswith("user: You enjoy tennis.")  # The third user message.
+    steps = list(roll_out(engine, [case()], "base", "slip_2", config()))
+    assert [[(r.turn, r.kind) for r in step] for step in steps] == [
+        [(3, "turn"), (3, "probe")], [(4, "turn")],
+    ]  # fmt: skip
+    own = dialogue(1, 4).replies[:2]
+    assert steps[1][0].earlier == (*own, "SAID c/3/turn")
+    said = [m.split(": ", 1)[1] for m in prompts(engine)[4] if m.startswith("assistant")]
+    assert said == [*own, "SAID c/3/turn"]
+    rest = RecordingEngine(say)
+    known = {"c": [steps[0][0].generation]}
+    assert list(roll_out(rest, [case()], "base", "slip_2", config(), known)) == steps[1:]
 
 
 @pytest.mark.parametrize("history", ["reference", "own"])
@@ -185,9 +211,9 @@ def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, f
 @pytest.mark.parametrize(
     ("entries", "reply", "status", "fact"),
     [
-        (("hobby.tennis",), "On Sunday I play tennis with a friend.", "pass", "follows hobby.tennis"),
+        (("language.fr",), "Bonjour, je vais bien, merci beaucoup.", "pass", "follows language.fr"),
         ((), "It was calm there.", "undecided", ""),
-        (("hobby.tennis", "language.fr", "language.es"), "Ok.", "undecided", "language.fr or 1 more"),
+        (("language.fr", "language.es"), "Ok.", "undecided", "language.fr or 1 more"),
     ],
 )  # fmt: skip
 def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(
@@ -259,6 +285,8 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
     ("changes", "facts"),
     [
         ({"arms": ("base", "gat")}, r"arm 'gat' .*\(gatt\)"),
+        ({"arms": ("base+reminder",)}, r"arm 'base\+reminder' .*system\+reminder"),
+        ({"histories": ("slip_0",)}, "history 'slip_0'"),
         ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]"),
         ({"arms": ("all",), "adapters": {"all": Path("a")}}, "arm 'all'"),
         ({"adapters": {"base": Path("a")}}, "adapters has 'base'"),

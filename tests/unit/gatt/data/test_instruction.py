@@ -37,7 +37,7 @@ def test_compose_joins_terse_wordings_and_keeps_the_strictest_split() -> None:
 
 
 def test_a_combination_has_the_utterances_of_all_and_the_beginnings_of_its_role() -> None:
-    role = (VerifierSpec("in_character", {"any_of": ["Napoleon"]}),)
+    role = (VerifierSpec("role", {"names": ["Napoleon"]}),)
     chess = entry("chess", "hobby", utterances=("I play chess.",), prefills=("I love chess, so",))
     shop = entry("shop", "behaviour", utterances=("Any coupon?", "I play chess."))
     napoleon = entry("napoleon", "figure", verifiers=role, prefills=("As Napoleon, I",))
@@ -56,9 +56,13 @@ def test_a_combination_has_the_utterances_of_all_and_the_beginnings_of_its_role(
 
 def test_json_and_back() -> None:
     probe = Probe("Who are you?", (VerifierSpec("terms", {"any": ["Napoleon"]}),))
-    made = compose([entry("x", "figure", probes=(probe,))], random.Random(0))
+    facts = {"name": ("Napoleon", "Bonaparte")}
+    made = compose([entry("x", "figure", probes=(probe,), facts=facts)], random.Random(0))
+    assert made.facts == facts
     raw = json.loads(json.dumps(made.as_dict()))
     assert Instruction.from_dict(raw) == made
+    assert Instruction.from_dict({k: v for k, v in raw.items() if k != "facts"}).facts == {}
+    assert isinstance(raw["facts"], str)
     assert isinstance(raw["verifiers"][0]["params"], str)  # the same type for every kind
 
 

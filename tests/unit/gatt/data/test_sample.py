@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from gatt.data.expectation import Expectation
 from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import DataError
 from tests.support.models.golden_templates import sample
@@ -17,13 +19,17 @@ def test_json_and_back(tmp_path) -> None:
         2, None, "rejected", attempts=2, verdicts=({"status": "fail"},), refused=("cut", "rejected")
     )
     first = sample(2, "Speak French.")
+    asked = replace(first.dialogue.messages[0], expect=Expectation(any_of=("8",), kind="question"))
+    spoken = replace(first.dialogue, messages=(asked, *first.dialogue.messages[1:]))
     samples = [
         GattSample("a", first.dialogue, first.instruction, (first.targets[0], gap), {"seed": 1}),
         sample(1, None),
+        replace(first, dialogue=spoken),
     ]
     path = write_samples(tmp_path / "samples.jsonl", samples)
     assert list(read_samples(path)) == samples
-    assert [(s.family, s.num_targets) for s in samples] == [("language", 1), ("plain", 1)]
+    assert [(s.family, s.num_targets) for s in samples[:2]] == [("language", 1), ("plain", 1)]
+    assert [type(turn["expect"]) for turn in samples[2].as_dict()["turns"]] == [str, str]
 
 
 def test_absent_texts_are_empty_strings() -> None:

@@ -74,3 +74,71 @@ def test_an_adapter_of_another_model(
     model = attach(adapter, adapter_name="first") if stands_beside_another else None
     with pytest.raises(ModelError, match=rf"other: [^\n]*tiny: [^\n]*{fact}"):
         attach(folder, model, adapter_name="second")
+
+
+Q_AND_V = [f"model.layers.{n}.self_attn.{name}_proj" for n in (0, 1) for name in "qv"]
+
+
+def saved_with(folder: Path, target: str | list[str], **changes: Any) -> Path:
+    """Save an adapter as a trainer does that leaves its patterns in the settings."""
+    model = tiny_llama(tiny_tokenizer())
+    config = LoraConfig(task_type="CAUSAL_LM", r=2, target_modules=target, **changes)
+    get_peft_model(model, config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("stands_beside_another", [False, True])
+@pytest.mark.parametrize(
+    ("target", "changes", "modules"),
+    [
+        (r".*\.(q|v)_proj", {}, Q_AND_V),
+        (r"(?:.*?(?:language|text)?.*?self_attn.*?(?:q_proj|v_proj).*?)", {}, Q_AND_V),
+        (r"^(model(?=\.).*\.(q_proj|v_proj))$", {"exclude_modules": r".*layers\.0\..*"}, Q_AND_V[2:]),
+        (["q_proj", "v_proj"], {"exclude_modules": r".*\.v_proj"}, Q_AND_V[::2]),
+        (r"model\.layers\.\d+\.self_attn\.[qv]_proj", {"rank_pattern": {r"layers\.[1-9]\..*": 1}}, Q_AND_V),
+    ],
+)  # fmt: skip
+def test_patterns_are_expanded_to_the_modules_that_were_trained(
+    adapter: Path,
+    tmp_path: Path,
+    target: str,
+    changes: dict[str, Any],
+    modules: list[str],
+    stands_beside_another: bool,
+) -> None:
+    folder = saved_with(tmp_path / "patterns", target, **changes)
+    model = attach(adapter, adapter_name="first") if stands_beside_another else None
+    attached = attach(folder, model, adapter_name="second")
+    layers = {
+        name.removeprefix("base_model.model."): module.r["second"]
+        for name, module in attached.named_modules()
+        if "second" in (getattr(module, "r", None) or {})
+    }
+    ranks = {name: 1 if "rank_pattern" in changes and "layers.1" in name else 2 for name in modules}
+    assert layers == ranks
+
+
+@pytest.mark.parametrize(
+    ("target", "facts"),
+    [
+        ("(q|v)_proj)", ("target_modules", "no regular expression")),
+        (r"(.*\.)?nowhere\d", ("tiny", "matches no module", "nowhere")),
+        ("(a|a|.)*" * 30 + "$$b", ("pattern", "processor time")),
+    ],
+)
+def test_a_pattern_that_is_broken_matches_nothing_or_does_not_end(
+    copied: Path, target: str, facts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatt.models.adapter_patterns._MOST_SECONDS", 0.1)
+    changed(target_modules=target)(copied / "adapter_config.json")
+    with pytest.raises(ModelError) as caught:
+        attach(copied)
+    said = str(caught.value)
+    assert [fact for fact in ("adapter_config.json", *facts) if fact not in said] == []
+    assert "\n" not in said
+
+
+def test_a_pattern_of_a_model_with_fewer_layers_does_not_fit(tmp_path: Path) -> None:
+    folder = saved_with(tmp_path, r".*\.q_proj")
+    with pytest.raises(ModelError, match=r"has no \S+layers\.2"):
+        attach(folder, tiny_llama(tiny_tokenizer(), num_hidden_layers=3))

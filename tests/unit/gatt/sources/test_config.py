@@ -10,7 +10,7 @@ import pytest
 
 from gatt.errors import ConfigError, DataError
 from gatt.sources.config import NAMES, SourceConfig
-from gatt.sources.load import READERS, load_dialogues
+from gatt.sources.load import ENDLESS, READERS, load_dialogues
 
 CARD = """---
 configs:
@@ -113,7 +113,11 @@ def test_what_only_sources_of_rows_take(key: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"name": "chat"}, r"^name is 'chat': expected one of chitchat, hub, jsonl, questions$"),
+        ({"name": "chat"}, r"^name is 'chat': expected one of chitchat, "),
+        ({"asked": "every"}, "takes no 'asked'"),
+        ({"name": "conversations", "asked": (0, 3)}, r"^asked is \[0, 3\]"),
+        ({"small_talk": "people"}, "takes no 'small_talk'"),
+        ({"name": "faq"}, "needs 'path'"),
         ({"name": "jsonl"}, "^source 'jsonl' needs 'path'$"),
         ({"path": "x"}, "^source 'chitchat' takes no 'path', found 'x'$"),
         ({"name": "hub", "path": "x", "max_rows": 0}, "^max_rows is 0: expected at least 1, or nu"),
@@ -130,4 +134,4 @@ def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> 
 
 
 def test_each_name_has_a_reader() -> None:
-    assert {*READERS, "questions"} == set(NAMES)
+    assert {*READERS, *ENDLESS, "questions"} == set(NAMES)

@@ -109,14 +109,13 @@ def test_an_evaluation_of_cases_knows_the_kinds_of_the_catalogue_that_it_names(
         turns=(1, 2),
         probe_turns=(),
         histories=("own",),
-        task_completion=False,
     )
 
     def engine() -> ScriptedEngine:
         return ScriptedEngine(lambda request: "Rain." if len(request.messages) < 4 else "Snow.")
 
     result = evaluate(config, engine=engine).results
-    rates = {p["turn"]: p["rate"] for p in result["curves"] if p["metric"] == "adherence"}
+    rates = {p["turn"]: p["rate"] for p in result["curves"] if p["metric"] == "keeps"}
     assert rates == {1: 1.0, 2: 0.0}
     assert result["run"]["verifiers"]["last_letter"].startswith("1 (")
     path = folder / "rhymes.py"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gatt.errors import VerifierError
-from gatt.verifiers import Verdict, build, check_all, overall, overall_unasked
+from gatt.verifiers import Verdict, build, check_all, overall
 from gatt.verifiers.judge import is_open
 from gatt.verifiers.spec import VerifierSpec
 
@@ -42,8 +42,8 @@ def test_verdicts(case: dict[str, Any]) -> None:
         ({"kind": "terms", "none_of": ["sugar"]}, "Two sugars for me.", "sugars", "sugars"),
         ({"kind": "terms", "all_of": ["tea", "milk"]}, "I drink tea.", "milk", None),
         ({"kind": "not", "of": TEA}, "I like tea.", "terms: says 'tea'", "tea"),
-        ({"kind": "in_character", "any_of": ["Sue", "my ward"], "facts": {"name": "Sue"}},
-         "My name is Tom, and my ward is full.", "another name than the role's", "My name is Tom"),
+        ({"kind": "role", "names": ["Sue"]}, "My name is Tom, and my ward is full.", "another name",
+         "My name is Tom"),
         ({"kind": "language", "language": "fr"}, "Oui, c'est vrai. I live in a small town now.",
          "English", "I live in a small town now."),
     ],
@@ -83,18 +83,13 @@ def test_evidence_says_what_was_found_and_where(
         ("terms", {"none_of": [" "]}, "'none_of': is [' ']"),
         ("terms", {"anyof": ["tea"]}, "did you mean 'any_of'"),
         ("term", {}, "did you mean 'terms'"),
-        ("likes", {"any_of": []}, "'any_of'"),
+        ("role", {"names": "Ada"}, "'names' is 'Ada'"),
+        ("answer", {}, "'any_of'"),
         ("says", {"any_of": ["tea"], "place": "middle"}, "'middle'"),
         ("says", {"any_of": ["tea"], "beside": ["milk"]}, "'milk'"),
         ("says", {"any_of": ["tea"], "beside": [[]]}, "'beside.0'"),
         ("question_about", {"topics": []}, "'topics'"),
         ("question_about", {"topics": ["tea"], "questions": "tea"}, "'questions' is 'tea'"),
-        ("in_character", {"any_of": "Ada"}, "'any_of' is 'Ada'"),
-        ("in_character", {"any_of": ["Ada"], "is_past": 1}, "'is_past' is 1"),
-        ("in_character", {"any_of": ["Ada"], "facts": "Ada"}, "'facts' is 'Ada'"),
-        ("in_character", {"any_of": ["Ada"], "facts": {"nam": "Ada"}}, "did you mean 'name'"),
-        ("in_character", {"any_of": ["Ada"], "facts": {"name": " "}}, "fact 'name'"),
-        ("in_character", {"any_of": ["Ada"], "facts": {"age": "old"}}, "'old'"),
         ("language", {}, "'language'"),
         ("language", {"language": "fra"}, "did you mean 'fr'"),
         ("judge", {"rubric": "  \n"}, "'rubric'"),
@@ -125,13 +120,3 @@ def test_what_is_left_to_a_judge_is_open_and_a_rule_beside_it_can_fail_it() -> N
     assert (
         overall(check_all([VerifierSpec.from_dict(JUDGE), short], "Arr, that is four.")) == "fail"
     )
-
-
-def test_a_life_of_ones_own_is_no_sign_of_a_role_that_nobody_asked_for() -> None:
-    rule = {"kind": "in_character", "any_of": ["Tolstoy", "Russia"], "is_past": True}
-    for reply, asked, unasked in (
-        ("My boots are wet; I walked to the village at dawn.", "undecided", "fail"),
-        ("I live in Russia with my two cats.", "undecided", "undecided"),
-    ):
-        verdicts = [check(rule, reply)]
-        assert (overall(verdicts), overall_unasked(verdicts)) == (asked, unasked)

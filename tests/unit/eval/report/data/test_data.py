@@ -21,6 +21,7 @@ from eval.report.data.runs import (
 )
 from eval.report.data.selection import Curves, headline, percent
 from gatt.errors import DataError
+from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import fake_results, sample, write_run
 
 
@@ -100,14 +101,14 @@ def test_runs_of_the_same_cases_are_compared_pair_by_pair(tmp_path: Path) -> Non
         kept = [r for r in replies if name == "one" or r.arm == "gatt"]
         write_run(folder, kept, fake_results(kept))
     runs = read_runs([f"{name}={tmp_path / name.partition(' ')[0]}" for name in told])
-    found = [d for d in compared(runs) if d["metric"] == "adherence" and d["split"] == "all"]
+    found = [d for d in compared(runs) if d["metric"] == "keeps" and d["split"] == "all"]
     # The base model stands in one run alone, and the third has other dialogues.
     assert [(d["arm"], d["baseline"]) for d in found] == [("a · b · gatt", "one · gatt")]
     assert found[0]["difference"] == pytest.approx(5 / 6)
     assert found[0]["num_pairs"] == 6
 
 
-def run(arm: str, turn: int, passes: int, num: int = 10, **changes: Any) -> list[Sample]:
+def run(arm: str, turn: int, passes: int, num: int = 20, **changes: Any) -> list[Sample]:
     return [
         sample(arm=arm, turn=turn, dialogue=f"d{n}", status="pass" if n < passes else "fail", **changes)
         for n in range(num)
@@ -119,7 +120,8 @@ def sentence(*parts: list[Sample]) -> str:
     return headline(made).sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
-OURS, BASE = ("gatt", 8, 7), ("base", 8, 0)
+OURS, BASE = ("gatt", 8, 14), ("base", 8, 0)
+ANSWERED: dict[str, Any] = {"answer": Verdict("pass", "says 8", "answers", 1), "asks": "question"}
 
 
 @pytest.mark.parametrize(
@@ -127,28 +129,38 @@ OURS, BASE = ("gatt", 8, 7), ("base", 8, 0)
     [
         (
             [run(*OURS), run(*BASE), run("base", 40, 0), run("gatt", 40, 1), run("gatt", 20, 9)],
-            "At turn 8 GAtt still follows its instruction in 70 of 100 replies, the base model in 0.",
+            "At turn 8 GAtt keeps its instruction in 70 of 100 replies; without GAtt 0.",
         ),
         (
-            [run("gatt", 2, 5, history="own"), run("gatt", 2, 10), run("base", 2, 0),
+            [run("gatt", 2, 5, history="own"), run("gatt", 2, 20), run("base", 2, 0),
              [sample(arm="gatt", turn=2, dialogue="h", split="heldout_value", status="fail")]],
-            "At turn 2 GAtt still follows its instruction in 100 of 100 replies, the base model in 0.",
+            "At turn 2 GAtt keeps its instruction in 100 of 100 replies; without GAtt 0.",
         ),
-        ([run("base", 1, 1)], "At turn 1 the base model follows its instruction in 10 of 100 replies."),
+        ([run("base", 1, 2)], "At turn 1 the base model keeps its instruction in 10 of 100 replies."),
         (
-            [run("all_turns", 30, 5), run("base", 30, 0)],
-            "At turn 30 all_turns still follows its instruction in 50 of 100 replies, the base model in 0.",
+            [run("all_turns", 30, 10), run("base", 30, 0)],
+            "At turn 30 all_turns keeps its instruction in 50 of 100 replies; without all_turns 0.",
         ),
-        ([run("base", 4, 1, kind="probe")], "No adherence was measured in this run."),
+        ([run("base", 4, 1, kind="probe")], "No reply under an instruction was decided in this run."),
         (
-            [run("one · base", 8, 0), run("one · gatt", 8, 7), run("one · gatt", 20, 6),
-             run("two · base", 8, 1), run("two · lora", 8, 5)],
-            "At turn 8 one · GAtt still follows its instruction in 70 of 100 replies, two · lora in 50, "
-            "one · base model in 0, two · base model in 10.",
+            [run("gatt", 8, 9, **ANSWERED), run("alone", 8, 20, **ANSWERED), run("base", 8, 0, **ANSWERED)],
+            "At turn 8 GAtt keeps its instruction and answers in 45 of 100 replies; asked alone the model "
+            "does in 100; without GAtt 0.",
         ),
         (
-            [run("one · gatt", 8, 7), run("one · base", 4, 0), run("two · gatt", 4, 5)],
-            "At turn 8 one · GAtt still follows its instruction in 70 of 100 replies.",
+            [run("gatt", 8, 3, 4, **ANSWERED), run("base", 8, 0, **ANSWERED)],
+            "At turn 8 GAtt keeps its instruction and answers in 3 of 4 replies; without GAtt 0 of 20: "
+            "too few to say more.",
+        ),
+        (
+            [run("one · base", 8, 0), run("one · gatt", 8, 14), run("one · gatt", 20, 6),
+             run("two · base", 8, 2), run("two · lora", 8, 10)],
+            "At turn 8 one · GAtt keeps its instruction in 70 of 100 replies; two · lora in 50; "
+            "one · base model in 0; two · base model in 10.",
+        ),
+        (
+            [run("one · gatt", 8, 14), run("one · base", 4, 0), run("two · gatt", 4, 5)],
+            "At turn 8 one · GAtt keeps its instruction in 70 of 100 replies.",
         ),
     ],
 )  # fmt: skip
@@ -159,11 +171,11 @@ def test_the_headline_takes_the_last_turn_up_to_20_that_its_arms_share(
 
 
 def test_the_answer_knows_its_arms_their_counts_and_intervals() -> None:
-    # Wilson, 7 of 10: centre (0.7 + 0.192073) / 1.384146 = 0.644493, half 0.247715;
-    # 0 of 10: high 3.841459 / 13.841459 = 0.277533.
+    # Wilson, 14 of 20: centre (0.7 + 0.096036) / 1.192073 = 0.667777, half 0.186747;
+    # 0 of 20: high 3.841459 / 23.841459 = 0.161125.
     answer = headline(Curves(tuple(curves([*run(*BASE), *run(*OURS)]))))
     assert [(text, arm) for text, arm in answer.parts if arm] == [("70", "gatt"), ("0", "base")]
-    for fact in ("7 of 10", "[40, 89]", "0 of 10", "[0, 28]"):
+    for fact in ("14 of 20", "[48, 85]", "0 of 20", "[0, 16]"):
         assert fact in answer.detail
 
 

@@ -57,7 +57,7 @@ def figures(low: float | None = 0.01) -> dict[str, Any]:
 
 
 def test_pictures_are_elements_in_the_colours_of_the_page() -> None:
-    arms = ("base", "base+reminder", "gatt")
+    arms = ("base", "base+system+reminder", "gatt")
     maps, turns = map_svgs(figures(), arms), turns_svg(figures(), arms)
     assert len(maps) == 2
     # The adapter's arm is the third of the page, and looks like it.

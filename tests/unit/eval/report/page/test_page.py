@@ -57,7 +57,8 @@ class Page(HTMLParser):
             self.script += data
 
     def sections(self) -> list[str]:
-        return [str(a["id"]) for tag, a in self.tags if tag == "section"]
+        parts = [(tag, a) for tag, a in self.tags if a.get("class") == "inner" or tag == "section"]
+        return [str(a["id"]) for _, a in parts if "id" in a]
 
     def value(self, name: str) -> Any:
         return json.loads(zlib.decompress(base64.b64decode(self.packed[name]), -zlib.MAX_WBITS))
@@ -74,11 +75,13 @@ def page(run_results: dict[str, Any], run_samples: list[Sample]) -> Page:
 
 def test_the_page_holds_answer_curves_rates_and_run(page: Page) -> None:
     text = " ".join(page.text.replace("\N{NO-BREAK SPACE}", " ").split())
-    assert re.search(r"At turn 20 GAtt .* in \d+ of 100 replies, the base model in \d+\.", text)
+    assert re.search(
+        r"At turn 20 GAtt .* in \d+ of \d+ replies; without GAtt \d+ of \d+: too few", text
+    )
     for words in ("Survival", "False triggers", "Unseen value", "half-life", "gatt run configs/demo.yaml",
                   "turns:", "Greedy decoding; replies are at most 64 tokens."):  # fmt: skip
         assert words in text
-    # Two of the first chart, then adherence to unseen values and probe recall.
+    # Two of the first chart, then unseen values and probe recall.
     assert sum(tag == "svg" for tag, _ in page.tags) == 2 + 2
     assert any(tag == "noscript" for tag, _ in page.tags)
     assert sum(a.get("class") == "example" for _, a in page.tags) == 3
@@ -86,7 +89,7 @@ def test_the_page_holds_answer_curves_rates_and_run(page: Page) -> None:
 
 def test_the_sections_stand_in_the_order_of_a_reader(page: Page) -> None:
     assert page.sections() == [
-        "transcripts", "kinds", "compared", "trust", "curves", "rates", "run",
+        "kinds", "dialogues", "transcripts", "compared", "trust", "curves", "rates", "notes", "run",
     ]  # fmt: skip
     for words in ("<0.001", "0.78", "format.no-digits"):  # fmt: skip
         assert words in " ".join(page.text.split()), words
@@ -113,7 +116,8 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
     links = {str(a["href"])[1:] for tag, a in page.tags if tag == "a"}
     # Those of dialogues are made by the script.
     assert {link for link in links if not link.startswith("t-")} <= set(ids)
-    assert links >= set(page.sections())
+    # What is folded is found by scrolling; its most read parts are in the bar.
+    assert links >= {"verdict", "kinds", "dialogues", "transcripts", "rates", "run"}
 
 
 def test_hostile_texts_show_as_text() -> None:
@@ -161,13 +165,13 @@ def test_samples_are_taken_one_by_one_and_a_broken_one_leaves_the_old_page(tmp_p
 
 def test_a_run_without_samples_or_curves_still_gives_a_page() -> None:
     made = fake_results([sample()]) | {"differences": []}
-    assert page_of(made, []).sections() == ["kinds", "rates", "run"]
+    assert page_of(made, []).sections() == ["kinds", "rates", "notes", "run"]
     read = page_of({"schema": 3, "curves": []}, [])
-    assert "No adherence was measured in this run." in read.text
+    assert "No reply under an instruction was decided in this run." in read.text
     assert not read.scripts
 
 
-ARMS = ("base", "gatt", "base+reminder")
+ARMS = ("base", "gatt", "base+system+reminder")
 
 
 def read(samples: Iterable[Sample]) -> dict[str, Any]:
@@ -180,7 +184,7 @@ def test_every_reply_is_there() -> None:
     # Where nobody gave an instruction, to follow none is right.
     expected = {
         (s.dialogue, s.arm, s.turn, s.kind == "probe"): (
-            s.user, s.reply, s.status[0] if s.instruction else "p", s.event,
+            s.user, s.reply, ((s.joint or s.status)[0] if s.instruction else "p"), s.event,
         )
         for s in made
     }  # fmt: skip

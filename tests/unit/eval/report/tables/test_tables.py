@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import io
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from eval.metrics.ability import able_instructions
+from eval.metrics.curves import curves
+from eval.metrics.failures import failures
+from eval.metrics.retention import retentions
+from eval.records.samples import Sample
 from eval.report.data.selection import Curves
+from eval.report.page.render import report_text
 from eval.report.tables.sections import Table, difference_tables, rate_table
 from eval.report.tables.written import markdown_tables, side_by_side, terminal_table
+from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 from tests.support.texts.fake_lists import difference, fake_lists
 
@@ -55,16 +63,16 @@ def test_a_terminal_shows_the_first_the_last_and_the_headline_s_turn() -> None:
 
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
     curves = Curves.of(run_results)
-    table = rate_table(curves, "adherence")
+    table = rate_table(curves, "keeps")
     assert table is not None
     assert [(cells[1].text, cells[0].arm) for cells in table.rows[:5]] == [
         ("all instructions", "base"),
         ("all instructions", "gatt"),
-        ("all instructions", "base+reminder"),
+        ("all instructions", "base+system+reminder"),
         ("all instructions", "dialogue"),
         ("all instructions, figure", "base"),
     ]
-    known = ("adherence", "vacuous_adherence")
+    known = ("keeps", "vacuous_keeps")
     num_cells = sum(bool(cell.text) for cells in table.rows for cell in cells[2:-1])
     assert num_cells == sum(p.metric in known for p in curves.points)
     (*_, own) = [cells for cells in table.rows if cells[0].arm == "dialogue"]
@@ -76,9 +84,11 @@ def test_the_rates_are_what_a_readme_shows() -> None:
     # Wilson 1 of 1: low = 1 / 4.841459 = 0.2065; 0 of 1: high = 0.7935.
     text = markdown_tables(tiny())
     assert text.startswith(
-        "At turn 2 GAtt still follows its instruction in 100 of 100 replies, the base model in 0.\n"
-        "\n"
-        "**Adherence** (seen instructions, people’s history; per cent with 95 % interval)\n"
+        "At turn 2 GAtt keeps its instruction in 1 of 1 replies; without GAtt 0 of 1: too few to say more.\n"
+        "\nSeen instructions, people’s history. GAtt: 1 of 1 replies, 95 % interval [21, 100]; "
+    )
+    assert (
+        "\n**Keeps the instruction** (seen instructions, people’s history; per cent with 95 % interval)\n"
         "\n"
         "| arm | turn 1 | turn 2 | turn 4 | half-life |\n"
         "| --- | ---: | ---: | ---: | ---: |\n"
@@ -88,7 +98,7 @@ def test_the_rates_are_what_a_readme_shows() -> None:
         "| the dialogue itself | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) |  |\n"
         "\n"
         "**Survival** (seen instructions, people’s history; per cent with 95 % interval)\n"
-    )
+    ) in text
     assert (
         "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate. The dialogue "
         "itself: its own replies, written without the instruction.\n"
@@ -98,10 +108,10 @@ def test_the_rates_are_what_a_readme_shows() -> None:
 def test_all_lists_become_tables(run_results: dict[str, Any]) -> None:
     text = markdown_tables(run_results | fake_lists())
     for line in (
-        "**Adherence by kind of instruction** (turn 20, people’s history)",
-        "| arm | all instructions | seen | unseen value | figure | language |",
+        "**Keeps the instruction, by kind of instruction** (turn 20, people’s history)",
+        "| instructions | base model | GAtt | system + reminder |",
         "| GAtt | base model | seen | 1 | +74 | [+44, +94] | <0.001 | 12 |",
-        "| GAtt | Adherence | 80 | 3 | 90 % | 0.78 | 38 | 34 | 2 | 6 |",
+        "| GAtt | Keeps the instruction | 80 | 3 | 90 % | 0.78 | 38 | 34 | 2 | 6 |",
         "| GAtt | reference | 16 | 3 | 18 | 6 |",
         "| base model | reference | 16 | 0 |  | 0 |",
     ):
@@ -118,7 +128,7 @@ def column(table: Table, head: str) -> list[str]:
 
 
 def test_a_difference_reads_in_points_with_its_sign(run: Curves) -> None:
-    rising = difference("gatt", "adherence", 2, 0.5)
+    rising = difference("gatt", "keeps", 2, 0.5)
     falling = {**rising, "difference": -0.2, "low": -0.4, "high": -0.0001, "p_value": 0.25}
     (table,) = difference_tables(run, [rising, {**falling, "turn": 4}], 2)
     assert column(table, "points") == ["+50", "−20"]
@@ -127,13 +137,13 @@ def test_a_difference_reads_in_points_with_its_sign(run: Curves) -> None:
 
 
 def test_of_fifty_turns_a_few_are_compared_the_headline_s_among_them(run: Curves) -> None:
-    arms = ("base+reminder", "gatt")
-    found = [difference(arm, "adherence", t, 0.1) for t in range(1, 51) for arm in arms]
+    arms = ("base+system+reminder", "gatt")
+    found = [difference(arm, "keeps", t, 0.1) for t in range(1, 51) for arm in arms]
     found.insert(7, {**found[7], "turn": None})
     (table,) = difference_tables(run, found, 20)
     turns = ["1", "20", "34", "50"]
     assert column(table, "turn") == ["all", *turns, *turns]
-    assert column(table, "arm") == ["GAtt"] * 5 + ["base + reminder"] * 4
+    assert column(table, "arm") == ["GAtt"] * 5 + ["system + reminder"] * 4
 
 
 def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves) -> None:
@@ -153,9 +163,11 @@ def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves
 def test_a_total_of_one_split_does_not_stand_beside_it(
     run: Curves, splits: str, shown: list[str]
 ) -> None:
-    found = difference("gatt", "adherence", 2, 0.1)
+    found = difference("gatt", "keeps", 2, 0.1)
     # Of another arm there is a second split.
-    records = [found | {"arm": "base+reminder", "split": s} for s in ("all", "train", "none")]
+    records = [
+        found | {"arm": "base+system+reminder", "split": s} for s in ("all", "train", "none")
+    ]
     records += [found | {"split": s} for s in splits.split()]
     (table,) = difference_tables(run, records, 2)
     ours = zip(column(table, "arm"), column(table, "instructions"), strict=True)
@@ -186,3 +198,34 @@ def test_replies_stand_with_their_verdicts_and_on_one_line_each() -> None:
     assert "✓ word word" in text
     assert "…" in text
     assert "Off the record." not in text
+
+
+def test_what_is_kept_and_answered_stands_by_kind_beside_what_the_model_does_alone() -> None:
+    def said(status: str, **changes: Any) -> Sample:
+        verdict = Verdict(status, "says 8", "answers", 1)  # type: ignore[arg-type]
+        return sample(turn=8, answer=verdict, asks="question", **changes)
+
+    made = [
+        said("pass" if n < num else "fail", arm=arm, dialogue=f"d{n}")
+        for arm, num in (("alone", 20), ("gatt", 15), ("base", 5), ("canned", 0))
+        for n in range(20)
+    ]
+    records = {
+        "retention": [asdict(r) for r in retentions(made)],
+        "failures": [asdict(f) for f in failures(made)],
+    }
+    points = [asdict(p) for p in curves(made, able=able_instructions(made))]
+    results = fake_results(made) | records | {"curves": points}
+    text = markdown_tables(results)
+    for line in (
+        "**Keeps and answers, by kind of instruction** (turn 8, people’s history)",
+        "| instructions | base model | GAtt | asked alone | canned string | GAtt, of alone |",
+        "| kept when asked alone | 25 % [11, 47] (5/20) | 75 % [53, 89] (15/20) | 100 % [84, 100] "
+        "(20/20) | 0 % [0, 16] (0/20) | 75 %",
+        "| GAtt | 20 | 75 % (15) | 25 % (5) | 0 | 0 | 0 | 0 | 0 | 0 |",
+    ):
+        assert line in text, line
+    table = terminal_table(results)
+    assert [c.header for c in table.columns] == ["arm", "keeps", "answers", "both", "of alone"]
+    page = report_text(results, made)
+    assert "✓ keeps ✗ answers" in page

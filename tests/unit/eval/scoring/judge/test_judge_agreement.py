@@ -33,7 +33,7 @@ def test_counts_and_kappa_by_hand() -> None:
     statuses += [("pass", "fail")] * 5 + [("fail", "pass")] * 10 + [("pass", "undecided")] * 4
     statuses += [("undecided", "pass")] * 3 + [("undecided", "undecided")] * 2
     (found,) = agreement(*pairs(statuses))
-    assert (found.arm, found.history, found.metric) == ("base", "own", "adherence")
+    assert (found.arm, found.history, found.metric) == ("base", "own", "keeps")
     assert (found.both_pass, found.both_fail, found.only_rules, found.only_judge) == (20, 15, 5, 10)
     assert (found.num_both, found.num_missing) == (50, 4)
     # po = 35/50 = 0.7, pe = 0.5*0.6 + 0.5*0.4 = 0.5, kappa = 0.2/0.5 = 0.4
@@ -67,20 +67,19 @@ def test_probes_are_a_metric_of_their_own_and_a_release_turns_the_verdict_round(
     assert (found.both_pass, found.both_fail, found.agreement) == (1, 1, 1.0)
 
 
-def test_completion_is_compared_with_what_was_measured() -> None:
+def test_completion_is_compared_with_the_answers_that_rules_found() -> None:
     measured = [
-        sample(dialogue=f"d{n}", completion=verdict(status, "similarity"))
+        sample(dialogue=f"d{n}", answer=verdict(status, "answers"), asks="question")
         for n, status in enumerate(("pass", "fail", "fail", "undecided"))
     ]
     samples = [
         *measured,
         sample(dialogue="none"),
-        sample(dialogue="j", completion=verdict("pass", "judge")),
     ]
     verdicts: dict[JudgeKey, Verdict] = {
         ("completion", s.key): verdict("pass", "judge") for s in samples
     }
     (found,) = agreement(samples, verdicts)
-    assert found.metric == "task_completion"
+    assert found.metric == "answers"
     assert (found.both_pass, found.only_judge, found.num_both) == (1, 2, 3)
-    assert agreement(attach(samples, verdicts), verdicts) == []
+    assert agreement(attach(samples, verdicts), verdicts) == [found]

@@ -131,3 +131,11 @@ def test_what_the_judge_quotes_is_none_of_its_own(judged: str, quoted: str) -> N
 @given(st.text(st.sampled_from('{}[]":,\\u0 \nreasonverdictpassfail'), max_size=60))
 def test_any_answer_gives_a_verdict_or_none_and_no_error(answer: str) -> None:
     assert parse(answer, answer[:20]).status in ("pass", "fail", "undecided")
+
+
+@pytest.mark.parametrize("word", ["not triggered", "Not triggered.", "not_triggered"])
+def test_a_condition_that_did_not_occur_is_undecided_where_it_may_be_said(word: str) -> None:
+    said = Generation(f'{{"reason": "Nobody asked.", "verdict": "{word}"}}', "stop", 5)
+    verdict = parse_verdict(said, (), may_be_untriggered=True)
+    assert (verdict.status, verdict.evidence) == ("undecided", "not triggered: Nobody asked.")
+    assert parse_verdict(said, ()).evidence.startswith("no verdict: ")

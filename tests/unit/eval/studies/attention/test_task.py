@@ -48,7 +48,6 @@ def settings(run: Path, adapter: Path, catalog: Path, num: int, num_turns: int) 
         "num_dialogues": 3,
         "turns": tuple(range(1, num_turns + 1)),
         "probe_turns": (),
-        "task_completion": False,
     }
 
 

@@ -76,9 +76,9 @@ def test_a_card_takes_totals_with_a_rate_of_the_arm_and_of_the_base_model(tmp_pa
     ]
     assert rows(tmp_path / "totals", curves) == [
         "| own | survival | all instructions | gatt | 50 [25, 75] (16) |  |",
-        "| reference | adherence | all instructions | base | 50 [25, 75] (16) |  |",
-        "| reference | adherence | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
         "| reference | false_trigger | all instructions | gatt | 0 (16) |  |",
+        "| reference | keeps | all instructions | base | 50 [25, 75] (16) |  |",
+        "| reference | keeps | all instructions | gatt | 69 [44, 86] (16) | 31 [25, 75] (16) |",
     ]
     # Splits stand apart unless there is one.
     curves = [record(split=s) for s in ("all", "train", "heldout_value")]

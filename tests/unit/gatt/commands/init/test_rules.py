@@ -21,7 +21,7 @@ from gatt.verifiers import check_all, overall
             'Always start with "Ahoy," and end with "That was in French!"',
             [("starts_with", "any_of", ["Ahoy,"]), ("ends_with", "any_of", ["That was in French!"])],
         ),
-        ("You are Captain Ahab, a whaler.", [("in_character", "any_of", ["Captain Ahab"])]),
+        ("You are Captain Ahab, a whaler.", [("role", "names", ["Captain Ahab"])]),
         ("Always mention our winter sale.", [("terms", "any_of", ["winter sale"])]),
         ("Never mention the price.", [("excludes", "terms", ["price"])]),
         ("Do not use emojis.", [("not", "of", {"kind": "emoji", "min": 1})]),
@@ -44,14 +44,14 @@ def test_a_sentence_gets_verifiers_whose_examples_they_judge_rightly(sentence, e
 
 def test_the_shipped_catalogue_lends_its_entries() -> None:
     for sentence, kind, term in (
-        ("Act as Napoleon.", "in_character", "Bonaparte"),
-        ("Your hobby is chess.", "likes", "checkmate"),
+        ("Act as Napoleon.", "role", "Bonaparte"),
+        ("Speak in French.", "language", "fr"),
     ):
         rule = find_rule(sentence)
         assert rule is not None
         (spec,) = rule.verifiers
         assert spec.kind == kind
-        assert term in spec.params["any_of"]
+        assert term in [*spec.params.get("names", ()), spec.params.get("language")]
 
 
 @pytest.mark.parametrize(

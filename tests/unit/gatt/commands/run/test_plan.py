@@ -40,7 +40,7 @@ def test_a_plan_of_all_stages_writes_nothing(bot: Path, capsys) -> None:
     assert tree(bot.parent) == before
     out = capsys.readouterr().out
     for what in ("[1/3] synth", "6 samples of 36 turns", "[2/3] train", "30 steps of 1 rows",
-                 "[3/3] eval", "1 cases", "12 replies and 0 probes", "GPU hours", "GB to train"):  # fmt: skip
+                 "[3/3] eval", "1 cases", "20 replies and 0 probes", "GPU hours", "GB to train"):  # fmt: skip
         assert what in out
 
 
@@ -76,7 +76,7 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     rows.parent.mkdir()
     rows.write_text("{}\n", encoding="utf-8")
     found = eval_plan(evaluation.config, {})
-    assert found.share_done == pytest.approx(1 / 3)
+    assert found.share_done == pytest.approx(1 / 5)
     assert seconds_of(found, TRIAL) < seconds_of(
         StagePlan(**{**vars(found), "share_done": 0.0}), TRIAL
     )

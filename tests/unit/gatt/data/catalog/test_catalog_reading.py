@@ -32,6 +32,8 @@ def write(folder: Path, text: str, name: str = "hobby.yaml") -> Path:
         ('terse: "Hobby: tennis."', "terse: ' '", "'terse' is ' '"),
         ("value: tennis", "value: x\n    facts: [a]", "'facts' is ['a']"),
         ("value: tennis", "value: x\n    facts: {c: }", "'facts' is {'c': None}"),
+        ("value: tennis", "value: x\n    speaker: [a]", "'speaker' is ['a']"),
+        ("value: tennis", "value: x\n    speaker: {name: []}", "'speaker' is {'name': []}"),
         ("value: tennis", "value: x\n    examples: [a]", "'examples' has 1"),
         ("[{kind: terms, any_of: [tennis]}]", "{kind: terms}", "'verifiers' is a mapping"),
         ("[{kind: terms, any_of: [tennis]}]", "[]", "'verifiers' is ()"),
@@ -71,8 +73,10 @@ def test_conflicts_are_lists_of_names(tmp_path: Path, text: str, message: str) -
 
 def test_numbers_null_lists_and_facts_with_digits_are_fine(tmp_path: Path) -> None:
     text = ENTRY.replace(
-        "value: tennis", "value: 7\n    facts: {city2: Lyon}\n    probes:"
+        "value: tennis",
+        "value: 7\n    facts: {city2: Lyon}\n    speaker: {home: '{city2}', age: [7]}\n    probes:",
     ).replace('"Hobby: tennis."', '"In {city2}."')
     write(write(tmp_path, text), "pairs:\nrepeatable:\n", "conflicts.yaml")
     (entry,) = load_catalog(tmp_path).entries
     assert (entry.value, entry.terse, entry.verbose) == ("7", "In Lyon.", ("You enjoy 7.",))
+    assert entry.facts == {"home": ("Lyon",), "age": ("7",)}

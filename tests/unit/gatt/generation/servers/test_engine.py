@@ -20,6 +20,7 @@ from gatt.generation.scripted import ScriptedEngine
 from gatt.generation.servers import engine as module
 from gatt.generation.servers.answer import MOST_BYTES, Fault, Reading, post
 from gatt.generation.servers.engine import OpenAIEngine
+from gatt.generation.servers.neutral import NEUTRAL
 from gatt.generation.servers.proxies import is_loopback
 from tests.support.servers.faulty_server import (
     BROKEN,
@@ -78,7 +79,9 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
         assert server.asked[-1].body["model"] == "lora-7"
         with pytest.raises(ModelError, match=r"'x'.*gatt"):
             adapted.generate([request("a")], PARAMS, "x")
-    assert (engine.counters.num_replies, engine.counters.num_sampled_tokens) == (3, 21)
+    counters = engine.counters
+    assert (counters.num_replies, counters.num_sampled_tokens) == (3, 21)
+    assert (counters.num_prompt_tokens, counters.num_cached_tokens) == (9, 6)
     (sent,) = (a for a in server.asked if len(a.body["messages"]) == 3)
     assert sent.body == {
         "model": MODEL,
@@ -87,6 +90,7 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
         "temperature": 0.7,
         "top_p": 0.9,
         "seed": stream_seed(3, "a/2") % 2**31,
+        **NEUTRAL,
         "top_k": -1,
     }
     assert sent.headers["authorization"] == f"Bearer {KEY}"
@@ -150,7 +154,7 @@ def test_a_quota_that_is_used_up_is_told_in_one_line_and_ends_the_run(
 def test_fields_that_a_server_refuses_are_left_out() -> None:
     with FaultyServer() as server:
         engine_for(server, omit=("top_p", "seed", "temperature")).generate([request("a")], PARAMS)
-        assert set(server.asked[-1].body) == {"model", "messages", "max_tokens"}
+        assert set(server.asked[-1].body) - NEUTRAL.keys() == {"model", "messages", "max_tokens"}
         engine_for(server, omit=("max_tokens",), max_tokens_field="max_completion_tokens").generate(
             [request("b")], PARAMS
         )

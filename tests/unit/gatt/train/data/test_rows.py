@@ -23,7 +23,7 @@ from tests.support.models.tiny import (
     sample,
     tiny_tokenizer,
 )
-from tests.support.runs.switched import switched, to
+from tests.support.runs.switched import cancel, switched, to
 
 
 def test_rows_are_the_combs_of_the_samples() -> None:
@@ -107,6 +107,28 @@ def test_mixed_placement_and_history_are_drawn_by_seed_and_id() -> None:
         assert once != other
         assert 4 < sum(once) < 20
     assert found[0][0] != found[0][1]
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_without_history_each_target_is_a_row_written_out_behind_its_instruction(layout) -> None:
+    tokenizer = tiny_tokenizer()
+    told = switched([to("chess", 2, "system"), cancel(3)])
+    rows, report = build(
+        [told, sample(1, 2, targets=[None, "Oui."])], history="none", layout=layout
+    )
+    assert (report.num_targets, report.num_rows, dict(report.dropped)) == (4, 4, {})
+    users = [*told.dialogue.user_turns, sample(1, 2).dialogue.user_turns[1]]
+    systems = ["You enjoy tennis.", "You enjoy chess.", None, "Always answer in French."]
+    replies = [*(t.reply for t in told.targets), "Oui."]
+    for row, system, user, reply in zip(rows, systems, users, replies, strict=False):
+        ((ids, labels),) = [(comb.trunk, comb.trunk_labels) for comb in combs_of(row)]
+        prompt = f"<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"
+        if system:
+            prompt = f"<|im_start|>system\n{system}<|im_end|>\n{prompt}"
+        read = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        learned = tokenizer(f"{reply}<|im_end|>", add_special_tokens=False)["input_ids"]
+        assert list(ids) == [*read, *learned]
+        assert list(labels) == [*[IGNORE] * len(read), *learned]
 
 
 def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:

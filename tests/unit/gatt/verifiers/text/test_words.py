@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gatt.verifiers.forms.whole import syllables
-from gatt.verifiers.persona.speaker import first_person_word, is_of_oneself
 from gatt.verifiers.text.matching import inflections, plurals
 from gatt.verifiers.text.words import words
 from gatt.verifiers.topics.addressed import as_meant, clauses_around, is_denied
@@ -57,21 +56,6 @@ def test_a_clause_is_cut_where_another_subject_begins() -> None:
     start = text.index("stairs")
     [clause] = clauses_around(text, start, start + 1)
     assert clause.strip() == "but you can use the stairs"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["我喜欢茶。", "私はお茶が好きです。", "저는 차를 좋아해요.", "Я люблю чай.", "Jag gillar te.",
-     "Είμαι εδώ.", "Benim adım Ali.", "Jsem tady.", "Minä pidän teestä."],
-)  # fmt: skip
-def test_first_person_in_other_languages(text: str) -> None:
-    assert first_person_word(text)
-    assert first_person_word("The man of the hour was Mi, and Jag was the car.") is None
-
-
-def test_terms_of_oneself() -> None:
-    assert all(map(is_of_oneself, ("my knives", "therefore I am")))
-    assert not any(map(is_of_oneself, ("Story of My Life", "army")))
 
 
 @pytest.mark.parametrize(

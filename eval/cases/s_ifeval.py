@@ -1,0 +1,119 @@
+"""S-IFEval: IFEval's prompts with their constraints in a system message, behind an ordinary conversation.
+
+Source: `s_ifeval` of RealGuardrails (arXiv:2502.12197), from IFEval (arXiv:2311.07911): one JSON object a
+line with `key`, `prompt`, `instruction_id_list`, `kwargs`, and `messages` (system, user). No rule, no wording
+and no family of this project is in it. The conversation in between is this project's: questions and small
+talk of the bank, with plain replies that know nothing of the constraints.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from gatt.data.bank.read import Bank, load_bank
+from gatt.errors import ConfigError, DataError
+from gatt.runs.store import parsed_records
+from gatt.verifiers.ifeval import IFEval
+
+FAMILY: Final = "s_ifeval"
+Line = dict[str, Any]
+"""One case, with the keys of a case file."""
+
+
+def import_cases(
+    path: Path, num_exchanges: int, num: int | None = None, seed: int = 0
+) -> list[Line]:
+    """Return the prompts as cases whose last turn has the constraints.
+
+    Judge that turn alone: `gatt eval --cases=FILE --turns=[NUM_EXCHANGES + 1] --histories=[reference]`.
+
+    Args:
+        path: the file.
+        num_exchanges: exchanges between the system message and the prompt; every prompt has others.
+        num: prompts, drawn at random; None: all.
+        seed: of prompts and exchanges. The exchanges of a smaller number are the last of a larger one's.
+
+    Raises:
+        ConfigError: more exchanges than the bank has, or a number below 0.
+        DataError: no such file, or a line that is not of the format; with the line.
+        VerifierError: `if-verifiable` is not installed.
+    """
+    bank = load_bank().part("eval")
+    most = len(bank.questions) + len(bank.small_talk)
+    if not 0 <= num_exchanges <= most:
+        raise ConfigError(
+            f"exchanges is {num_exchanges}: expected 0 to {most}, as many as the bank has"
+        )
+    if num is not None and num < 1:
+        raise ConfigError(f"num is {num}: expected at least 1")
+    lines = list(parsed_records(path, lambda _, raw: _prompt(raw), is_whole=True))
+    if not lines:
+        raise DataError(f"{path}: no prompt in it: expected one JSON object a line")
+    prompts = [prompt for _, prompt in lines]
+    if num is not None and num < len(prompts):
+        chosen = sorted(random.Random(f"{seed}/prompts").sample(range(len(prompts)), num))
+        prompts = [prompts[index] for index in chosen]
+    return [_case(prompt, bank, num_exchanges, seed) for prompt in prompts]
+
+
+def _prompt(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a line after a look at its form and its constraints."""
+    try:
+        roles = [message["role"] for message in raw["messages"]]
+        texts = [message["content"] for message in raw["messages"]]
+        names, kwargs = raw["instruction_id_list"], raw["kwargs"]
+        key = str(raw["key"])
+    except (KeyError, TypeError) as error:
+        raise DataError(f"no prompt of S-IFEval: {error}") from None
+    if roles != ["system", "user"] or not all(isinstance(text, str) for text in texts):
+        raise DataError(f"key {key}: roles {roles}: expected a system and a user message")
+    if len(names) != len(kwargs) or not names:
+        raise DataError(
+            f"key {key}: {len(names)} constraints with {len(kwargs)} kwargs: expected as many"
+        )
+    for name, given in zip(names, kwargs, strict=True):
+        IFEval(name, given, texts[1])
+    return {
+        "key": key,
+        "system": texts[0],
+        "user": texts[1],
+        "rules": list(zip(names, kwargs, strict=True)),
+    }
+
+
+def _case(prompt: Mapping[str, Any], bank: Bank, num_exchanges: int, seed: int) -> Line:
+    spoken = list(_exchanges(bank, f"{seed}/{prompt['key']}"))
+    between = [message for pair in spoken[:num_exchanges][::-1] for message in pair]
+    return {
+        "id": f"s-ifeval-{prompt['key']}",
+        "messages": [*between, {"role": "user", "content": prompt["user"]}],
+        "instruction": {
+            "text": prompt["system"],
+            "family": FAMILY,
+            "value": prompt["key"],
+            "verifiers": [
+                {
+                    "kind": IFEval.kind,
+                    "instruction_id": name,
+                    "kwargs": given,
+                    "prompt": prompt["user"],
+                }
+                for name, given in prompt["rules"]
+            ],
+        },
+    }
+
+
+def _exchanges(bank: Bank, seed: str) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """Yield messages and plain replies, questions and small talk in turn, in an order of the seed."""
+    rng = random.Random(seed)
+    questions = rng.sample([(q.ask, q.reply) for q in bank.questions], len(bank.questions))
+    talk = rng.sample([(t.say, t.reply) for t in bank.small_talk], len(bank.small_talk))
+    while questions or talk:
+        for rows in (questions, talk):
+            if rows:
+                said, reply = rows.pop()
+                yield {"role": "user", "content": said}, {"role": "assistant", "content": reply}

@@ -1,0 +1,133 @@
+"""Whether a reply answers its turn: one verdict from what the turn expects, for synthesis and evaluation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from gatt.data.expectation import Expectation
+from gatt.data.own_facts import says_its_own
+from gatt.verifiers.answers.rule import Answer, also_counts
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.rule import Span
+from gatt.verifiers.spec import VerifierSpec
+from gatt.verifiers.table import build, check_all, overall
+from gatt.verifiers.text.copying import VERSION as COPYING_VERSION
+from gatt.verifiers.text.copying import copy_of, is_echo, repeats
+from gatt.verifiers.text.degenerate import NO_LETTERS, degenerate
+
+ANSWERS: Final = "answers"
+"""The name under which the verdict stands."""
+VERSION: Final = Answer.version + COPYING_VERSION
+"""Changes with every rule that can change the verdict, the user's own verifiers aside."""
+
+_HOW_MANY: Final = re.compile(r"\bhow many (?P<things>[a-z]+)", re.IGNORECASE)
+
+
+def answers(
+    expectation: Expectation,
+    reply: str,
+    user: str,
+    earlier_replies: Sequence[str] = (),
+    earlier_expectations: Sequence[Expectation | None] = (),
+) -> Verdict:
+    """Return whether a reply answers its turn.
+
+    It fails if it is degenerate (a loop), repeats an earlier reply, says no accepted answer or a wrong one,
+    fails a rule of the turn, or copies the user's message without bringing an answer that the message lacks.
+
+    Args:
+        expectation: what the turn expects; a turn that expects nothing has no verdict, see `flaw_of`.
+        reply: the reply.
+        user: the user message that it replies to.
+        earlier_replies: the replies of the dialogue so far, turn 1 first.
+        earlier_expectations: what their turns expected. A reply may be said again where the same is asked
+            again. Turns left out expected something else.
+
+    Raises:
+        VerifierError: a rule of the turn does not exist or fails.
+    """
+    others = [
+        other
+        for number, other in enumerate(earlier_replies)
+        if not _asks_the_same(expectation, earlier_expectations[number : number + 1])
+    ]
+    if flaw := _degenerate(reply) or repeats(reply, others):
+        return _verdict("fail", flaw)
+    verdicts = list(check_all(expectation.verifiers, reply))
+    if expectation.any_of or expectation.none_of:
+        verdicts.insert(0, build(_spec(expectation)).check(reply))
+    status = overall(verdicts)
+    shown = next(verdict for verdict in verdicts if verdict.status == status)
+    if status == "pass":
+        wrong = _counts_otherwise(expectation, reply, user) or _of_another(expectation, reply)
+        copied = None if _brings_an_answer(expectation, reply, user) else copy_of(reply, user)
+        if flaw := wrong or copied:
+            return _verdict("fail", flaw)
+    return Verdict(status, shown.evidence, ANSWERS, VERSION, shown.span)
+
+
+def flaw_of(reply: str, user: str, earlier_replies: Sequence[str] = ()) -> str | None:
+    """Return why a reply is none to any message, or None: degenerate, a copy of it, a reply of before.
+
+    For turns that expect nothing: their replies cannot be right, but they can be no replies at all.
+    """
+    return _degenerate(reply) or repeats(reply, earlier_replies) or copy_of(reply, user)
+
+
+def _degenerate(reply: str) -> str | None:
+    reason = degenerate(reply)
+    return None if reason == NO_LETTERS and any(map(str.isdigit, reply)) else reason
+
+
+def _spec(expectation: Expectation) -> VerifierSpec:
+    given = {"any_of": list(expectation.any_of), "none_of": list(expectation.none_of)}
+    return VerifierSpec(Answer.kind, {name: terms for name, terms in given.items() if terms})
+
+
+def _asks_the_same(one: Expectation, other: Sequence[Expectation | None]) -> bool:
+    return any(o is not None and not set(o.any_of).isdisjoint(one.any_of) for o in other)
+
+
+def _brings_an_answer(expectation: Expectation, reply: str, user: str) -> bool:
+    """Whether a right reply says an answer that the message lacks, or has chosen one of its options."""
+    if not expectation.any_of:
+        return False
+    rule = build(_spec(expectation))
+    assert isinstance(rule, Answer)
+    is_choice = rule.names_wrong(user) and not is_echo(reply, user)
+    return bool(rule.named(reply) - rule.named(user)) or is_choice
+
+
+def _counts_otherwise(expectation: Expectation, reply: str, user: str) -> str | None:
+    """Return that a reply counts the things wrongly: "six legs and eight eyes" where legs are asked for."""
+    asked = _HOW_MANY.search(user)
+    if not asked or not expectation.any_of:
+        return None
+    return also_counts(build(_spec(expectation)), reply, asked["things"].lower())
+
+
+def _of_another(expectation: Expectation, reply: str) -> str | None:
+    """Return that a reply says a fact of the speaker of somebody else: "You enjoy tennis."."""
+    if expectation.kind != "speaker" or not expectation.any_of:
+        return None
+    rule = build(_spec(expectation))
+    assert isinstance(rule, Answer)
+    own = any(
+        says_its_own(reply, span, expectation.fact) for span in _whole(rule.meant(reply), reply)
+    )
+    return None if own else "says it of somebody else"
+
+
+def _whole(spans: Iterable[Span], reply: str) -> Iterator[Span]:
+    """Yield spans without those that go on with the one before: "guide" in "mountain guide"."""
+    last = None
+    for span in sorted(spans):
+        if last is None or reply[last[1] : span[0]].strip():
+            yield span
+        last = span if last is None or span[1] > last[1] else last
+
+
+def _verdict(status: str, evidence: str) -> Verdict:
+    return Verdict("pass" if status == "pass" else "fail", evidence, ANSWERS, VERSION)

@@ -1,0 +1,76 @@
+"""Whether a reply says a fact of its own speaker: "I live in Lisbon", not "You live in Lisbon"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from gatt.verifiers.phrases import word_set
+from gatt.verifiers.rule import Span
+from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.sentences import sentence_spans
+from gatt.verifiers.text.words import words
+
+MOST_FRAGMENT_WORDS: Final = 5
+"""Words of a sentence that may name a fact without an "I": "In Lisbon, Portugal."."""
+_MOST_WORDS_BETWEEN: Final = 3
+_ENGLISH_MARKS = word_set("answers", "english_marks")
+_FIRST_PERSON: Final = re.compile(
+    r"\b(?:i|i'm|im|i've|i'd|i'll|my|me|mine|myself|we|we're|our|us)\b"
+)
+_OF_THE_USER: Final = re.compile(r"\b(?:you|your|you're|yours)\b")
+_SPEAKS_WITH: Final = re.compile(
+    r"\byou(?:'re| are) (?:speaking|talking|chatting) (?:to|with)\b|\byou (?:can|may) call\b"
+)
+_OTHERS: Final = re.compile(r"\b(?:he|she|they|his|her|their|who|was|were)\b")
+_NAME_TIE: Final = re.compile(
+    r"\b(?:i am|i'm|im|my (?:full |first |own )?name(?: is|'s)?|name is|name's|name:?|call(?:s|ed)?(?: me)?"
+    r"|known as|this is|it is|it's|as|they say|named|answer to|go by"
+    r"|(?:speaking|talking|chatting) (?:to|with))\W*$"
+)
+_ONLY_LIKED: Final = re.compile(
+    r"\b(?:likes?|loves?|enjoy|fan of|about|allergic to|interested in|topic is|help you with|been to"
+    r"|heard of)\W*$"
+)
+_NAME_BEHIND: Final = re.compile(
+    r"^\W*(?:here|speaking|at your service|is (?:my|the) name|it is|'s the name)\b"
+)
+
+
+def says_its_own(reply: str, span: Span, fact: str) -> bool:
+    """Return whether the fact at `span` of an English reply is said of its speaker; True in other languages.
+
+    A name needs an introduction ("I am Maria", "Maria here"), any other fact an "I" or "my" in its sentence.
+    A few words alone are an answer to the question.
+    """
+    spans = sentence_spans(reply)
+    start, end = next(((s, e) for s, e in spans if s <= span[0] < e), (0, len(reply)))
+    sentence = fold_text(reply[start:end])
+    before, behind = fold_text(reply[start : span[0]]), fold_text(reply[span[1] : end])
+    spelt = words(sentence)
+    is_of_user = bool(_OF_THE_USER.search(before)) and not _SPEAKS_WITH.search(before)
+    if is_of_user and not _FIRST_PERSON.search(before):
+        return False
+    is_of_others = _OTHERS.search(sentence) or (fact != "hobby" and _ONLY_LIKED.search(before))
+    if len(spelt) <= MOST_FRAGMENT_WORDS and not is_of_others:
+        is_whole = not _FIRST_PERSON.search(before) or fact != "name"
+        if is_whole and not re.search(r"\b(?:is|has|are)\b", behind):
+            return (
+                fact != "name" or len(words(before)) <= 1 or bool(_NAME_TIE.search(_last(before)))
+            )
+    if not any(word in _ENGLISH_MARKS or word == "i" for word in spelt):
+        return True
+    if fact == "name":
+        return bool(_NAME_TIE.search(_last(before)) or _NAME_BEHIND.search(behind))
+    is_only_liked = fact != "hobby" and bool(_ONLY_LIKED.search(before))
+    return bool(_FIRST_PERSON.search(sentence)) and not is_only_liked
+
+
+def _last(before: str) -> str:
+    """Return the text before a name without titles and "the great": "I am the Queen Victoria"."""
+    return re.sub(
+        rf"(?:\b(?:the|a|an|just|simply|dr|mr|mrs|ms|miss|sir|queen|king|doctor|still|of course|indeed)\b\W*)"
+        rf"{{0,{_MOST_WORDS_BETWEEN}}}$",
+        "",
+        before,
+    )

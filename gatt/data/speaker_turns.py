@@ -1,0 +1,74 @@
+"""Questions about the speaker, put into a dialogue whose instruction has the answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import cycle
+
+from gatt.data.bank.read import SpeakerQuestion, load_bank
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.hash_split import Part
+from gatt.data.instruction import Instruction
+
+SHARE = 0.5
+"""Share of the questions of a dialogue that ask for the speaker instead."""
+
+
+def with_speaker_turns(
+    dialogue: Dialogue,
+    instruction: Instruction | None,
+    seed: str,
+    part: Part | None = None,
+    share: float = SHARE,
+    last_turn: int | None = None,
+) -> Dialogue:
+    """Return the dialogue with some of its questions replaced by questions about the speaker.
+
+    Only turns that ask a question of the bank (kind `question`) are replaced, at least one of them; the
+    reply that stands in the dialogue becomes a plain one that reveals nothing. Facts take turns, and no
+    wording comes twice. A dialogue without such turns, and one whose instruction has no fact that the bank
+    asks for, comes back as it is.
+
+    Args:
+        dialogue: as its source gives it.
+        instruction: that is put on it; None for a plain dialogue.
+        seed: equal seeds give equal dialogues.
+        part: of which the wordings are; None takes all.
+        share: of the questions to replace, 0 to 1; 0 replaces none.
+        last_turn: the last turn that may be replaced, where the instruction changes later.
+    """
+    places = [
+        number
+        for number, message in enumerate(dialogue.messages)
+        if message.expect is not None and message.expect.kind == "question"
+        if last_turn is None or number < 2 * last_turn + dialogue.has_system
+    ]
+    rng = random.Random(f"{seed}/speaker")
+    questions = _questions(instruction.facts if instruction else {}, part, rng)
+    num = max(1, round(share * len(places))) if places and share > 0 else 0
+    messages = list(dialogue.messages)
+    for place, asked in zip(sorted(rng.sample(places, num)), questions, strict=False):
+        assert instruction is not None
+        expect = asked.expectation(instruction.facts[asked.fact])
+        messages[place] = Message("user", asked.ask, expect)
+        if place + 1 < len(messages):
+            messages[place + 1] = replace(messages[place + 1], content=asked.reply)
+    return replace(dialogue, messages=tuple(messages))
+
+
+def _questions(
+    facts: Mapping[str, tuple[str, ...]], part: Part | None, rng: random.Random
+) -> Iterator[SpeakerQuestion]:
+    """Yield questions about the facts in turn, until one fact has no wording left."""
+    bank = load_bank() if part is None else load_bank().part(part)
+    wordings = {fact: [one for one in bank.speaker if one.fact == fact] for fact in facts}
+    asked_for = [fact for fact, some in wordings.items() if some]
+    for some in wordings.values():
+        rng.shuffle(some)
+    rng.shuffle(asked_for)
+    for fact in cycle(asked_for):
+        if not wordings[fact]:
+            return
+        yield wordings[fact].pop()

@@ -1,0 +1,160 @@
+"""Where a reply says a term, and whether it claims it, denies it ("not eight") or compares with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from gatt.verifiers.answers.terms import Term, letter_is_meant
+from gatt.verifiers.answers.tokens import Token
+from gatt.verifiers.phrases import word_set
+from gatt.verifiers.rule import Span
+
+COMMON_ENGLISH = word_set("answers", "common_english")
+_ENGLISH_NUMBERS = word_set("answers", "common_english_numbers")
+_DENIES = word_set("answers", "denies")
+_DENIES_BEHIND = word_set("answers", "denies_behind")
+_LIMITS = word_set("answers", "limits")
+_SET_ASIDE = word_set("answers", "set_aside")
+_CONTRASTS = word_set("answers", "contrasts")
+_ENGLISH_MARKS = word_set("answers", "english_marks")
+_YES_NO = word_set("answers", "yes_no")
+_NO_NO = word_set("answers", "no_no")
+_WRONG = word_set("answers", "wrong")
+
+_CLAUSE_MARKS: Final = frozenset(".,;:!?()\n|。，、；：！？（）…-") | {"..."}
+_SENTENCE_MARKS: Final = frozenset(".!?\n。！？…") | {"..."}
+_SUBJECTS = word_set("answers", "subjects")
+_JAPANESE_DENIAL: Final = re.compile(r".{0,6}?(?:では(?:な|あり)|じゃ(?:な|あり)|でない)")
+_DENIED_SUBJECT: Final = re.compile(
+    r"['\"”*]*(?: legs?)? (?:(?:is|are|was|were|would be) not|(?:is|are|was|were)n't|cannot be|can't be)"
+    r" (?:the|an?|right|correct|true|my|your|it|what|how|in my)\b"
+)
+_COMES_NEXT: Final = re.compile(
+    r"['\"”*]* (?:\w+ )?(?:is|are|was|would be|being)(?: the| an?)? (?P<what>\w+)"
+)
+_MOST_DENIAL_TOKENS: Final = 8
+_ENGLISH_SHARE: Final = 0.2
+_MIN_FOREIGN_WORDS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A term from token `start` to token `end`."""
+
+    term: Term
+    start: int
+    end: int
+    span: Span
+
+
+def _is_english(said: tuple[Token, ...]) -> bool:
+    spelt = [token.text for token in said if token.kind == "word"]
+    num_marks = sum(word in _ENGLISH_MARKS for word in spelt)
+    return num_marks >= 2 and num_marks >= _ENGLISH_SHARE * len(spelt)
+
+
+def _has_endings(said: tuple[Token, ...]) -> bool:
+    """Whether a reply is in a language whose words may have endings that no rule of English makes."""
+    return (
+        not _is_english(said) and sum(token.kind == "word" for token in said) >= _MIN_FOREIGN_WORDS
+    )
+
+
+def mentions(terms: tuple[Term, ...], reply: str, said: tuple[Token, ...]) -> Iterator[Mention]:
+    """Yield where a reply says one of the terms, in order."""
+    is_multilingual, is_english, has_endings = len(terms) > 1, _is_english(said), _has_endings(said)
+    for start, token in enumerate(said):
+        if token.kind == "mark":
+            continue
+        for term in terms:
+            if not term.tokens:
+                continue
+            word = term.tokens[0].text
+            is_known = word in COMMON_ENGLISH or (term.is_amount and word in _ENGLISH_NUMBERS)
+            is_common = is_known and word not in _YES_NO and len(word) > 1
+            if is_english and is_multilingual and len(term.tokens) == 1 and is_common:
+                continue
+            end = term.end_at(said, start, has_endings)
+            if end is None:
+                continue
+            is_letter = (
+                len(term.tokens) == 1 and len(word) == 1 and word.isascii() and word.isalpha()
+            )
+            if is_letter and not letter_is_meant(reply, token):
+                continue
+            if word in _YES_NO and said[end : end + 1] and said[end].text in _NO_NO:
+                continue
+            yield Mention(term, start, end, (token.span[0], said[end - 1].span[1]))
+            break
+
+
+def is_claimed_wrong(mention: Mention, reply: str, said: tuple[Token, ...]) -> bool:
+    """Whether a reply says a wrong answer and means it; a wrong "no" has to begin a sentence."""
+    if len(mention.term.tokens) == 1 and mention.term.tokens[0].text in _YES_NO:
+        before = said[mention.start - 1] if mention.start else None
+        return before is None or before.kind == "mark" or before.text in ("is", "say", "answer")
+    if any(token.text in _CONTRASTS for token in _clause_before(mention, said)):
+        return False
+    return not is_denied(mention, reply, said)
+
+
+def _clause_before(mention: Mention, said: tuple[Token, ...]) -> Iterator[Token]:
+    """Yield the tokens before a mention in its clause, the nearest first."""
+    for token in reversed(said[: mention.start]):
+        if token.kind == "mark" and token.text in _CLAUSE_MARKS:
+            return
+        yield token
+
+
+def is_denied(mention: Mention, reply: str, said: tuple[Token, ...]) -> bool:
+    """Whether a reply says that a term is not the answer, or only compares with it."""
+    is_denial = any(token.text in _DENIES for token in mention.term.tokens)
+    nearer = ""
+    for distance, token in enumerate(_clause_before(mention, said)):
+        if distance >= _MOST_DENIAL_TOKENS:
+            break
+        if token.text in _SET_ASIDE:
+            return not _is_most(mention, said)
+        if token.text in _LIMITS:
+            break
+        if token.text == "instead" and nearer == "of":
+            return True
+        is_answer_no = token.text == "no" and nearer in _SUBJECTS
+        if not is_denial and not is_answer_no and token.text in _DENIES:
+            return True
+        nearer = token.text
+    rest = reply[mention.span[1] : mention.span[1] + 60].lower()
+    if _DENIED_SUBJECT.match(rest) or _JAPANESE_DENIAL.match(rest):
+        return True
+    if (next_one := _COMES_NEXT.match(rest)) and next_one["what"] in _WRONG:
+        return True
+    if any(token.text in _DENIES_BEHIND for token in said[mention.end : mention.end + 2]):
+        return True
+    return _is_asked_and_denied(mention, said)
+
+
+def _is_most(mention: Mention, said: tuple[Token, ...]) -> bool:
+    """Whether a term is a bound: "no later than 30 days", "in less than an hour"."""
+    before = [token.text for token in _clause_before(mention, said)]
+    than = before.index("than") if "than" in before else len(before)
+    return not {"less", "fewer", "under"}.isdisjoint(before[than : than + 2]) or (
+        before[than + 2 : than + 3] in (["no"], ["not"])
+    )
+
+
+def _is_asked_and_denied(mention: Mention, said: tuple[Token, ...]) -> bool:
+    """Whether the term stands in a question that the reply answers with no: "Eight? No, six."."""
+    for at in range(mention.end, len(said) - 1):
+        if said[at].text in _SENTENCE_MARKS:
+            return said[at].text in "?？" and said[at + 1].text in (
+                "no",
+                "nope",
+                "nah",
+                "not",
+                "non",
+                "nein",
+            )
+    return False

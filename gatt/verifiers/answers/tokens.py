@@ -1,0 +1,101 @@
+"""A text as tokens: words, numbers with their values, and marks, each with its place."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, Literal
+
+from gatt.verifiers.answers.numbers import NUMBER, ORDINAL, scale_after, spoken_number, values_of
+from gatt.verifiers.phrases import word_set
+from gatt.verifiers.rule import Span
+from gatt.verifiers.text.folding import fold
+from gatt.verifiers.text.words import MARKS, SPACELESS
+
+TokenKind = Literal["word", "number", "mark"]
+
+_LETTERS: Final = rf"(?:[^\W\d_{SPACELESS}]|[{MARKS}])+"
+_TOKEN: Final = re.compile(
+    rf"(?P<minus>(?<![^\W_])(?<!\d )-(?=\d))?(?:{NUMBER}){ORDINAL}?"
+    rf"|(?P<word>[{SPACELESS}]|{_LETTERS}(?:'{_LETTERS})*)"
+    r"|(?P<mark>\.{3}|[.,;:!?()\n|=\"]|[。，、；：！？（）…]| - )"
+)
+_NO_NUMBER_ONE = word_set("answers", "before_pronoun_one")
+_NO_NUMBER_ONE_BEFORE = word_set("answers", "after_pronoun_one")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a number or a mark of a text."""
+
+    kind: TokenKind
+    text: str
+    """Folded; of a word the part before an apostrophe stands in `stem`."""
+    span: Span
+    """Where it stands in the text as it was written."""
+    values: frozenset[Decimal] = frozenset()
+    num_words: int = 1
+    """Number words that one token was made of."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The word and its pieces beside an apostrophe: "Paris'te" says Paris, "l'eau" eau."""
+        return (self.text, *self.text.split("'")) if "'" in self.text else (self.text,)
+
+
+@lru_cache(maxsize=512)
+def tokens(text: str) -> tuple[Token, ...]:
+    """Return the tokens of a text; English number words and digits become numbers."""
+    plain = "".join(
+        str(unicodedata.decimal(c)) if not c.isascii() and c.isdecimal() else c for c in text
+    )
+    folded = fold(plain)
+    found: list[Token] = []
+    for match in _TOKEN.finditer(folded.text):
+        span = folded.span(*match.span())
+        if match["word"]:
+            found.append(Token("word", match[0], span))
+        elif match["mark"]:
+            found.append(Token("mark", match[0].strip() or "\n", span))
+        else:
+            values = frozenset() if match["ordinal"] else values_of(match)
+            sign = -1 if match["minus"] else 1
+            found.append(Token("number", match[0], span, frozenset(sign * v for v in values)))
+    return tuple(_with_spoken(found))
+
+
+def _with_spoken(given: list[Token]) -> list[Token]:
+    """Return the tokens with English number words, and words that scale a number, as one number each."""
+    words = [token.text if token.kind == "word" else f"\0{token.text}" for token in given]
+    joined: list[Token] = []
+    at = 0
+    while at < len(given):
+        token = given[at]
+        spoken = spoken_number(words, at) if token.kind == "word" else None
+        if spoken and not (words[at] == "one" and spoken[1] == at + 1 and _is_pronoun(words, at)):
+            value, end = spoken
+            span = (token.span[0], given[end - 1].span[1])
+            text = " ".join(one.text for one in given[at:end])
+            joined.append(Token("number", text, span, frozenset({value}), end - at))
+            at = end
+            continue
+        scale = scale_after(words, at + 1) if token.kind == "number" else 1
+        if scale > 1:
+            span = (token.span[0], given[at + 1].span[1])
+            values = frozenset(value * scale for value in token.values)
+            joined.append(Token("number", f"{token.text} {words[at + 1]}", span, values))
+            at += 2
+            continue
+        joined.append(token)
+        at += 1
+    return joined
+
+
+def _is_pronoun(words: list[str], at: int) -> bool:
+    """Whether "one" stands for a thing: "this one", "one of them"."""
+    before = words[at - 1] if at else ""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    return before in _NO_NUMBER_ONE or after in _NO_NUMBER_ONE_BEFORE

@@ -1,0 +1,100 @@
+"""`role`: the reply does not step out of a role: it claims no other name and is no AI."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from gatt.verifiers.base import Verdict
+from gatt.verifiers.phrases import Patterns, word_set
+from gatt.verifiers.rule import Rule, Span, quote
+from gatt.verifiers.text.folding import fold, fold_text
+from gatt.verifiers.text.matching import NO_TERMS, TermMatcher
+
+_RE = Patterns("role")
+_FIRST_NAMES = word_set("role", "first_names")
+_TITLES = word_set("role", "titles")
+_MOSTLY_QUOTED = 0.6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Role(Rule):
+    """Passes unless the reply steps out of the role of its speaker.
+
+    It does so if it calls itself an AI or an assistant, denies the role ("I am not Maria"), claims another
+    name ("My name is Alex"), belongs to it ("I am Maria's nurse"), speaks to the user as the role ("Hello,
+    Maria") or of it ("Maria was a nurse"). Any other reply passes: whether it knows who it is shows where a
+    turn asks for it. What the reply quotes is not read. Names are found in English and after "my name is" of
+    other languages.
+
+    Args:
+        names: the speaker's names, as they may be said; none for a speaker without a name.
+    """
+
+    kind = "role"
+
+    names: TermMatcher = NO_TERMS
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset(word for name in self.names.terms for word in _name_words(name))
+
+    @cached_property
+    def _breaks(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        """What each break is called, and its pattern on folded text."""
+        found = [("calls itself an AI", _RE.MACHINE)]
+        if self.names:
+            forms = sorted(
+                {fold_text(name).strip() for name in self.names.terms}, key=len, reverse=True
+            )
+            name = "|".join(map(re.escape, forms))
+            found += [
+                (flaw, re.compile(_RE.text(key, NAME=name)))
+                for flaw, key in (
+                    ("denies the role", "DENIED"),
+                    ("belongs to the role", "BELONGS"),
+                    ("speaks to the role", "ADDRESSED"),
+                    ("speaks of the role", "STORY"),
+                )
+            ]
+        return tuple(found)
+
+    def judge(self, reply: str) -> Verdict:
+        """Return the verdict on a reply that is not degenerate."""
+        own = _without_quotations(reply)
+        folded = fold(own)
+        for flaw, pattern in self._breaks:
+            if broken := pattern.search(folded.text):
+                return self._of(reply, flaw, folded.span(*broken.span()))
+        if self.names and (other := self._other_name(own)):
+            return self._of(reply, "claims another name", other)
+        return self.passed("does not step out of the role")
+
+    def _of(self, reply: str, flaw: str, span: Span) -> Verdict:
+        return self.failed(f"{flaw}: {quote(reply[slice(*span)])}", span)
+
+    def _other_name(self, reply: str) -> Span | None:
+        for pattern in (_RE.NAMED, _RE.NAMED_ELSEWHERE, _RE.PRESENTED, _RE.CALLED, _RE.SIGNED):
+            for found in pattern.finditer(reply):
+                given = found.groupdict()
+                said = _name_words(given["said"] or given.get("small") or "")
+                is_doubtful = given["said"] is None or pattern in (_RE.CALLED, _RE.SIGNED)
+                if is_doubtful and _FIRST_NAMES.isdisjoint(said):
+                    continue
+                if self._own.isdisjoint(said) and not _RE.SUPPOSED.search(reply[: found.start()]):
+                    return found.span()
+        return None
+
+
+def _name_words(name: str) -> set[str]:
+    folded = fold_text(name).replace("'s", "").replace(".", " ")
+    return set(re.findall(r"[^\W_]+", folded)) - _TITLES
+
+
+def _without_quotations(reply: str) -> str:
+    """Return the reply, as long as it was, without quotations; one that is nearly all quotation as it is."""
+    num_outside = sum(map(str.isalpha, _RE.QUOTED.sub(" ", reply)))
+    if num_outside <= (1 - _MOSTLY_QUOTED) * sum(map(str.isalpha, reply)):
+        return reply
+    return _RE.QUOTED.sub(lambda quoted: " " * len(quoted[0]), reply)

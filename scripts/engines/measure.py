@@ -1,0 +1,219 @@
+"""One part of the check of a real server; see `parts.sh`. Writes RUN/PART.json."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from eval.records.samples import Sample, read_samples, samples_of_run
+from eval.scoring.judge.run import JUDGEMENTS_FILE
+from gatt.data.dialogue import Message
+from gatt.data.sample import read_samples as read_targets
+from gatt.generation.base import GenerationRequest, SamplingParams
+from gatt.generation.config import EngineConfig, make_engine
+from gatt.generation.servers.config import ServerConfig
+from gatt.runs.atomic_file import atomic_write_json
+from gatt.runs.provenance import provenance
+from gatt.sources.questions import question_bank
+
+INSTRUCTION: Final = "Always answer in French."
+NUM_TURNS: Final = 20
+MOST_LOAD: Final = 0.3
+"""Most other work a core over the last minute, with which speed is measured."""
+NUM_PROMPTS: Final = 96
+NUM_AT_ONCE: Final = 32
+NUM_TOGETHER: Final = 16
+NUM_ROUNDS: Final = 3
+REPLY_TOKENS: Final = 40
+
+
+def main() -> None:
+    """Measure one part and write its figures."""
+    args = _arguments()
+    found = PARTS[args.part](args)
+    if found is None:
+        return
+    print(json.dumps(found, indent=1, ensure_ascii=False))
+    origin = provenance(["scripts/engines", args.part])
+    atomic_write_json(args.run / f"{args.part}.json", {"found": found, "run": origin})
+
+
+def replies(args: argparse.Namespace) -> dict[str, Any]:
+    """Return, for each arm and for the judge, how many greedy replies have the same words here and served."""
+    local, served = (
+        {sample.key: sample for sample in read_samples(samples_of_run(args.run / name))}
+        for name in ("local", "served")
+    )
+    found: dict[str, Any] = {"arms": {}, "different": []}
+    for arm in dict.fromkeys(key[0] for key in local):
+        keys = [key for key in local if key[0] == arm]
+        same = [key for key in keys if local[key].reply == served[key].reply]
+        statuses = sum(local[key].status == served[key].status for key in keys)
+        found["arms"][arm] = {"num": len(keys), "same_words": len(same), "same_verdict": statuses}
+        found["different"] += [_pair(local[k], served[k]) for k in keys if k not in same]
+    found["base_and_adapter_differ"] = sum(
+        served["gatt", *key[1:]].reply != sample.reply
+        for key, sample in served.items()
+        if key[0] == "base"
+    )
+    judged = [
+        {row["key"]: row["said"] for row in map(json.loads, lines.splitlines()[1:])}
+        for name in ("local", "served")
+        for lines in [(args.run / name / JUDGEMENTS_FILE).read_text(encoding="utf-8")]
+    ]
+    common = judged[0].keys() & judged[1].keys()
+    found["judge"] = {
+        "model": args.model,
+        "num": len(common),
+        "same_words": sum(judged[0][key] == judged[1][key] for key in common),
+    }
+    results = json.loads((args.run / "served" / "results.json").read_text(encoding="utf-8"))
+    found["checks"] = results["checks"]
+    return found
+
+
+def _pair(here: Sample, there: Sample) -> dict[str, Any]:
+    where = {"arm": here.arm, "history": here.history, "dialogue": here.dialogue, "turn": here.turn}
+    return where | {"here": here.reply, "served": there.reply}
+
+
+def together(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how many greedy replies of both models stay the same when both are asked at once."""
+    params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
+    requests = _requests(NUM_TOGETHER)
+    models = {"base": None, "gatt": "gatt"}
+    alone = {name: _served(args).generate(requests, params, m) for name, m in models.items()}
+    with ThreadPoolExecutor() as pool:
+        asked = {
+            name: pool.submit(_served(args).generate, requests, params, model)
+            for name, model in models.items()
+        }
+        both = {name: future.result() for name, future in asked.items()}
+    same = {
+        name: sum(a.text == b.text for a, b in zip(alone[name], both[name], strict=True))
+        for name in models
+    }
+    return {"num": len(requests), **same}
+
+
+def synth(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how the targets were drawn."""
+    targets = [t for s in read_targets(args.run / "synth" / "samples.jsonl") for t in s.targets]
+    kinds = Counter(t.kind for t in targets if t.reply)
+    return {"turns": len(targets), "targets": kinds.total(), "drawn": dict(kinds)}
+
+
+def chat(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what a short conversation with the served adapter printed."""
+    return {"printed": (args.run / "chat.txt").read_text(encoding="utf-8").splitlines()}
+
+
+def cache(args: argparse.Namespace) -> dict[str, Any] | None:
+    """Return prompt tokens and those from the prefix cache, turn by turn of a chat of its own."""
+    messages = [{"role": "system", "content": INSTRUCTION}]
+    users = [text for topic in question_bank().topics.values() for text in topic][:NUM_TURNS]
+    turns = []
+    with httpx2.Client(trust_env=False, timeout=600) as http:
+        for user in users:
+            messages.append({"role": "user", "content": user})
+            body = {
+                "model": "gatt",
+                "messages": messages,
+                "temperature": 0,
+                "max_tokens": REPLY_TOKENS,
+            }
+            answer = http.post(f"{args.url}/chat/completions", json=body).raise_for_status().json()
+            details = answer["usage"].get("prompt_tokens_details") or {}
+            if details.get("cached_tokens") is None:
+                print(
+                    "the server does not say what it had in its prefix cache: nothing is measured"
+                )
+                return None
+            turns.append([answer["usage"]["prompt_tokens"], details["cached_tokens"]])
+            said = answer["choices"][0]["message"]["content"] or "…"
+            messages.append({"role": "assistant", "content": said})
+    prompts, cached = (sum(column) for column in zip(*turns, strict=True))
+    last = turns[-1]
+    return {
+        "turns": turns,
+        "share_of_all": round(cached / prompts, 3),
+        "share_at_last_turn": round(last[1] / last[0], 3),
+    }
+
+
+def speed(args: argparse.Namespace) -> dict[str, Any] | None:
+    """Return reply tokens a second, served and here; None on a machine with other work."""
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    if load > MOST_LOAD:
+        print(
+            f"speed: not measured, the machine has other work (load {load:.1f} a core): run again later"
+        )
+        return None
+    config = EngineConfig(model=args.model, max_rows=NUM_AT_ONCE)
+    local = make_engine(config, {"gatt": args.adapter})
+    engines = {"served": _served(args), "local": local}
+    requests = _requests(NUM_PROMPTS)
+    params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
+    found: dict[str, Any] = {
+        "prompts": len(requests),
+        "at_once": NUM_AT_ONCE,
+        "rounds": NUM_ROUNDS,
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+        "load_a_core_before": round(load, 2),
+        "tokens_a_second": {},
+    }
+    for adapter in (None, "gatt"):
+        for engine in engines.values():
+            engine.generate(requests[:4], params, adapter)
+        rounds: dict[str, list[float]] = {name: [] for name in engines}
+        for _ in range(NUM_ROUNDS):
+            for name, engine in engines.items():
+                start = time.perf_counter()
+                said = engine.generate(requests, params, adapter)
+                seconds = time.perf_counter() - start
+                rounds[name].append(round(sum(r.num_tokens for r in said) / seconds, 1))
+        found["tokens_a_second"][adapter or "base"] = rounds
+    return found
+
+
+PARTS: Final[Mapping[str, Any]] = {
+    part.__name__: part for part in (replies, together, synth, chat, cache, speed)
+}
+
+
+def _requests(num: int) -> list[GenerationRequest]:
+    texts = [text for topic in question_bank().topics.values() for text in topic]
+    told = Message("system", INSTRUCTION)
+    return [
+        GenerationRequest(str(number), (told, Message("user", text)), "questions")
+        for number, text in enumerate(texts[:num])
+    ]
+
+
+def _served(args: argparse.Namespace) -> Any:
+    server = ServerConfig(urls=(args.url,), max_concurrency=NUM_AT_ONCE)
+    return make_engine(EngineConfig(model=args.model, server=server), {"gatt": "gatt"})
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--run", type=Path, required=True, help="folder of the check")
+    parser.add_argument("--url", required=True, help="of the server, ending in /v1")
+    parser.add_argument("--model", required=True, help="name of the base model, here and served")
+    parser.add_argument("--adapter", required=True, help="folder of the adapter, served as gatt")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Whether a reply answers its turn: the answer itself, copies, repeats, and things counted wrongly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gatt.data.answers import answers, flaw_of
+from gatt.data.expectation import Expectation
+from gatt.verifiers.spec import VerifierSpec
+
+LEGS = "How many legs does a spider have?"
+EIGHT: dict[str, Any] = {"any_of": ("8", "eight"), "kind": "question"}
+ICE = "Is ice cold or hot?"
+COLD: dict[str, Any] = {"any_of": ("cold",), "none_of": ("hot",), "kind": "question"}
+NAME = Expectation(any_of=("Maria",), kind="speaker", fact="name")
+
+
+@pytest.mark.parametrize(
+    ("expected", "user", "reply", "status"),
+    [
+        (EIGHT, LEGS, "8", "pass"),
+        (EIGHT, LEGS, "How many legs does a spider have? Eight.", "pass"),
+        (EIGHT, LEGS, "Insects have six legs, spiders have eight legs.", "pass"),
+        (EIGHT, LEGS, "It has ten legs? Eight.", "pass"),
+        (EIGHT, LEGS, "A spider has six legs and eight eyes.", "fail"),
+        (EIGHT, LEGS, LEGS, "fail"),
+        (EIGHT, LEGS, "eight " * 8, "fail"),
+        (COLD, ICE, ICE, "fail"),
+        (COLD, ICE, "Ice is cold.", "pass"),
+        (COLD, ICE, "Cold, not hot.", "pass"),
+        ({"any_of": ("yes",)}, "Say yes or no: is it so cold?", "Say yes or no: is it so cold?", "fail"),
+        ({"verifiers": (VerifierSpec("words", {"max": 3}),)}, "Go on.", "Yes, of course.", "pass"),
+        ({"any_of": ("yes",), "verifiers": (VerifierSpec("words", {"max": 3}),)}, "Go on.", "Yes, I do go on.",
+         "fail"),
+    ],
+)  # fmt: skip
+def test_verdict_of_a_turn(expected: dict[str, Any], user: str, reply: str, status: str) -> None:
+    assert answers(Expectation(**expected), reply, user).status == status
+
+
+def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> None:
+    said = ["My name is Maria."]
+    assert answers(NAME, said[0], "Who are you?", said, [NAME]).status == "pass"
+    assert answers(NAME, said[0], "Who are you?", said, [None]).status == "fail"
+    assert answers(NAME, said[0], "Who are you?", said).status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("reply", "user", "is_flawed"),
+    [
+        ("You are going to the beach tomorrow!", "I am going to the beach tomorrow.", True),
+        (
+            "I'm going to the beach tomorrow. Do you have dental insurance?",
+            "I'm going to the beach tomorrow.",
+            True,
+        ),
+        (
+            "Going to the beach tomorrow sounds great! Take a hat.",
+            "I'm going to the beach tomorrow.",
+            False,
+        ),
+        ("How are you today?", "How are you today?", True),
+        ("I'm good, how are you today?", "How are you today?", False),
+        ("Good morning!", "Good morning!", False),
+        ("我今天很高兴，因为天气很好。", "我今天很高兴，因为天气很好。", True),
+        ("Have you a pension plan?", "What now?", True),
+        ("Take a walk. Have you a pension plan?", "What now?", False),
+        ("Yes.", "Shall I?", False),
+        ("na na na na na na na na na na", "Sing!", True),
+    ],
+)
+def test_what_is_no_reply_to_any_message(reply: str, user: str, is_flawed: bool) -> None:
+    earlier = ["It is eight. Have you a pension plan?", "Yes."]
+    assert (flaw_of(reply, user, earlier) is not None) == is_flawed

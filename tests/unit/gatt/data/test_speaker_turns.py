@@ -1,0 +1,76 @@
+"""Questions about the speaker in the place of other questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gatt.data.dialogue import Dialogue, Message
+from gatt.data.expectation import Expectation
+from gatt.data.instruction import Instruction
+from gatt.data.speaker_turns import with_speaker_turns
+
+QUESTION = Expectation(any_of=("8",), kind="question")
+TOLD = Expectation(any_of=("Rex",), kind="told")
+EXPECTED = (None, QUESTION, TOLD, QUESTION, None, QUESTION, QUESTION)
+DIALOGUE = Dialogue(
+    "d",
+    tuple(
+        message
+        for number, expect in enumerate(EXPECTED)
+        for message in (Message("user", f"u{number}", expect), Message("assistant", f"a{number}"))
+    ),
+)
+FACTS = {"name": ("Maria",), "home": ("Lisbon",), "shoe_size": ("38",)}
+MARIA = Instruction("i", "You are Maria.", "verbose", ("e",), ("f",), "train", (), facts=FACTS)
+
+
+def test_half_of_the_questions_ask_for_facts_in_turn() -> None:
+    made = with_speaker_turns(DIALOGUE, MARIA, "s")
+    asked = [one for one in made.expectations if one is not None and one.kind == "speaker"]
+    assert sorted((one.fact, one.any_of) for one in asked) == [
+        ("home", ("Lisbon",)),
+        ("name", ("Maria",)),
+    ]
+    for turn, (before, after) in enumerate(
+        zip(DIALOGUE.expectations, made.expectations, strict=True)
+    ):
+        is_same = (
+            made.messages[2 * turn : 2 * turn + 2] == DIALOGUE.messages[2 * turn : 2 * turn + 2]
+        )
+        assert is_same == (before == after)
+        assert is_same or before == QUESTION
+    assert "Maria" not in "".join(made.replies)
+    assert (
+        made == with_speaker_turns(DIALOGUE, MARIA, "s") != with_speaker_turns(DIALOGUE, MARIA, "t")
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "last_turn", "facts", "num"),
+    [
+        (1, None, FACTS, 4),
+        (0, None, FACTS, 0),
+        (0.01, None, FACTS, 1),
+        (1, 2, FACTS, 1),
+        (1, None, {}, 0),
+    ],
+)
+def test_how_many_are_replaced(share: float, last_turn: int | None, facts: dict, num: int) -> None:
+    made = with_speaker_turns(
+        DIALOGUE, replace(MARIA, facts=facts), "s", share=share, last_turn=last_turn
+    )
+    assert sum(one is not None and one.kind == "speaker" for one in made.expectations) == num
+
+
+def test_training_and_evaluation_share_no_wording() -> None:
+    made = {
+        part: {
+            text
+            for seed in range(40)
+            for text in with_speaker_turns(DIALOGUE, MARIA, str(seed), part, 1).user_turns
+        }
+        for part in ("train", "eval")
+    }
+    assert made["train"] & made["eval"] <= set(DIALOGUE.user_turns)
