@@ -420,10 +420,15 @@ def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> 
     parts: list[BuiltComb] = []
     dropped: list[str] = []
     for target in one.sample.targets:
-        if target.reply is None:
+        if target.reply is None and target.rejected is None:
             continue
-        alone = one.sample.only_turn(target.turn)
-        built = build_combs(tokenizer, alone, placement=one.placement, max_length=config.max_length)
+        built = build_combs(
+            tokenizer,
+            one.sample.only_turn(target.turn),
+            placement=one.placement,
+            objective=one.objective,
+            max_length=config.max_length,
+        )
         dropped += built.dropped_targets
         parts += (
             replace(part, turns=(target.turn,), targets=(target.turn,)) for part in built.parts
