@@ -157,8 +157,8 @@ class TrainConfig:
     max_turns: int | None = None
     """Turns of each sample that are trained on, from the first; null takes all."""
     max_length: int = 2048
-    """Most tokens of one prompt and its target (or its pair of replies). Longer ones lose whole oldest exchanges after the
-    first; what then does not fit is dropped and counted."""
+    """Most tokens of one prompt and its target (of a pair: both replies). Longer ones lose whole oldest
+    exchanges after the first; what then does not fit is dropped and counted."""
     max_tokens_per_row: int = 8192
     """Most tokens of a dialogue in a packed row. A longer one is cut into several rows, each with the
     trunk and some of the turns: less memory, and the trunk encoded again."""

@@ -9,7 +9,7 @@ Shapes: N supervised tokens of one objective, P tokens of a piece, V vocabulary,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -116,6 +116,8 @@ class Objective(ABC):
     """What is learned by it, for logs, cards and `gatt show`."""
     metrics: ClassVar[tuple[str, ...]]
     """Names, as they are logged, of means over its units."""
+    shown: ClassVar[Mapping[str, str]] = {}
+    """Those of them that the line of a step shows, and how."""
     unit: ClassVar[str] = "tokens"
     """What its metrics are means over, a field of `Units`."""
     needs_reference: ClassVar[bool] = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -16,6 +16,7 @@ class Kl(Objective):
     name = "kl"
     summary = "the KL divergence from the model without the adapter"
     metrics = ("plain_kl",)
+    shown: ClassVar = {"plain_kl": "plain_kl {:.3f}"}
     needs_reference = True
     learns_own_replies = True
 

@@ -9,7 +9,7 @@ turns. The reference is the model without its adapter.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.nn import functional
@@ -34,6 +34,10 @@ class Preference(Objective):
         "rewards/chosen", "rewards/rejected", "rewards/accuracies", "rewards/margins",
         "logps/chosen", "logps/rejected",
     )  # fmt: skip
+    shown: ClassVar = {
+        "rewards/accuracies": "preferred {:.0%}",
+        "rewards/margins": "margin {:.3f}",
+    }
     unit = "pairs"
     needs_reference = True
     needs_pairs = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch.nn import functional
 
@@ -14,6 +16,7 @@ class Targets(Objective):
     name = "targets"
     summary = "cross-entropy of the targets"
     metrics = ("mean_token_accuracy",)
+    shown: ClassVar = {"mean_token_accuracy": "accuracy {:.3f}"}
 
     def cost(self, tokens: ObjectiveTokens) -> Cost:
         """Return the summed cross-entropy, and how many labels the model finds likeliest."""
