@@ -57,7 +57,7 @@ class Preference(Objective):
     def units(self, pairs_N: torch.Tensor) -> Units:
         """Return the pairs, and the tokens of chosen replies where these are taught as well."""
         num_taught = int((pairs_N > 0).sum()) if "sft" in self.weights else 0
-        return Units(num_taught, len(pairs_N[pairs_N > 0].unique()))
+        return Units(num_taught, len(torch.unique(pairs_N[pairs_N > 0])))
 
     def cost(self, tokens: ObjectiveTokens) -> Cost:
         """Return the cost of all pairs, and with `sft` that of the chosen tokens.
@@ -117,7 +117,7 @@ class _Pairs:
     @classmethod
     def of(cls, pairs_N: torch.Tensor) -> _Pairs:
         """Return those of the pair of each token (`ObjectiveTokens.pairs_N`)."""
-        numbers_K1 = pairs_N[pairs_N > 0].unique()[:, None]
+        numbers_K1 = torch.unique(pairs_N[pairs_N > 0])[:, None]
         return cls(pairs_N == numbers_K1, pairs_N == -numbers_K1)
 
     def chosen(self, values_N: torch.Tensor) -> torch.Tensor:

@@ -122,7 +122,9 @@ def build_combs(
     if learns_own and keeps_prefixes:
         builder.problems.extend(builder.unlearned(last))
     elif learns_own:
-        own = {turn: (sample.dialogue.replies[turn - 1],) for turn in range(1, last)}
+        own: dict[int, tuple[str, ...]] = {
+            turn: (sample.dialogue.replies[turn - 1],) for turn in range(1, last)
+        }
         found += ((n, replace(part, targets=())) for n, part in builder.parts(own))
     return BuiltSample(
         parts=tuple(sorted((part for _, part in found), key=lambda part: part.turns[-1])),

@@ -153,9 +153,7 @@ def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
         TENNIS, verifiers=(VerifierSpec("terms", {"none_of": ["golf"]}),), utterances=()
     )
     sample, _ = teach("Sunny today.", short)
-    assert {(t.reply, t.reason, t.rejected) for t in sample.targets} == {
-        (None, "undecided", None)
-    }
+    assert {(t.reply, t.reason, t.rejected) for t in sample.targets} == {(None, "undecided", None)}
 
 
 SAID = (
