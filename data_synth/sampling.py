@@ -49,6 +49,8 @@ class _Turn:
     refused: list[str] = field(default_factory=list)
     """Reason of each draw that was refused."""
     verdicts: tuple[Mapping[str, Any], ...] = ()
+    rejected: str | None = None
+    """The first draw that the verifiers failed: the other side of a pair (`objective: preference`)."""
     usable: str | None = None
     """A reply that only the verifiers rejected; `compose` works on it."""
 
@@ -111,6 +113,7 @@ def sample_batch(
                     attempts=t.attempts,
                     verdicts=t.verdicts,
                     refused=tuple(t.refused),
+                    rejected=t.rejected,
                 )
                 for t in turns
                 if t.sample is sample
@@ -210,6 +213,8 @@ def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:
     status = overall(verdicts) if instruction else "pass"
     if status != "pass":
         turn.refused.append("undecided" if status == "undecided" else "rejected")
+        if status == "fail" and turn.rejected is None:
+            turn.rejected = text
         turn.usable = text
     elif still_follows(
         turn.sample.instruction,

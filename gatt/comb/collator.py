@@ -17,10 +17,11 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from gatt.comb.comb import IGNORE, Comb
+from gatt.comb.objectives.table import NUMBERS
 from gatt.errors import DataError
 
 Layout = Literal["comb", "expanded"]
-COLUMNS = ("input_ids", "labels", "forks", "lengths", "by_kl")
+COLUMNS = ("input_ids", "labels", "forks", "lengths", "objectives", "partners")
 TRUNK = 0
 """Branch id of trunk tokens, and the fork of a trunk; branches count from 1 within their document."""
 
@@ -28,18 +29,23 @@ TRUNK = 0
 def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
     """Return the combs as the columns of one row of a `datasets.Dataset` (plain integers).
 
-    `input_ids` and `labels` hold a value a token; `forks` (`TRUNK` for a trunk), `lengths` and `by_kl`
-    a value a segment.
+    `input_ids` and `labels` hold a value a token; `forks` (`TRUNK` for a trunk), `lengths`, `objectives`
+    (numbers of `gatt.comb.objectives.table`) and `partners` (whether it makes a pair with the segment
+    before it) a value a segment.
     """
     columns: dict[str, Any] = {name: [] for name in COLUMNS}
     for comb in combs:
-        branches = ((b.fork, b.input_ids, b.labels) for b in comb.branches)
-        for fork, ids, labels in ((TRUNK, comb.trunk, comb.trunk_labels), *branches):
+        trunk = (TRUNK, comb.trunk, comb.trunk_labels, comb.objective, comb.is_partner)
+        branches = (
+            (b.fork, b.input_ids, b.labels, b.objective, b.is_partner) for b in comb.branches
+        )
+        for fork, ids, labels, objective, is_partner in (trunk, *branches):
             columns["input_ids"] += ids
             columns["labels"] += labels
             columns["forks"].append(fork)
             columns["lengths"].append(len(ids))
-            columns["by_kl"].append(comb.by_kl)
+            columns["objectives"].append(NUMBERS[objective])
+            columns["partners"].append(is_partner)
     return columns
 
 
@@ -60,7 +66,9 @@ class GattCollator:
     `layout="expanded"` pads plain sequences on the right; the batch holds, each
     `[B, T]`: `input_ids`, `attention_mask`, `labels`. Rows must have no branches.
 
-    Where a comb is to be learned by the KL divergence, the batch also holds `by_kl`, true on its tokens.
+    Where a segment has another objective than the first of the table, the batch also holds `objectives`, the
+    number at each token; where there are pairs of segments, `pairs`: k from 1 at the tokens of the first of
+    pair k, -k at those of its partner, else 0.
 
     Raises:
         DataError: a row with branches in the expanded layout.
@@ -88,14 +96,19 @@ class GattCollator:
             name: torch.tensor([value for row in features for value in row[name]])
             for name in COLUMNS
         }
-        by_kl_S = columns.pop("by_kl")
+        objectives_S, partners_S = columns.pop("objectives"), columns.pop("partners")
+        more = {}
+        if objectives_S.any():
+            more["objectives"] = objectives_S
+        if partners_S.any():
+            more["pairs"] = _pairs(partners_S)
         if self.layout == "comb":
             batch = _packed(**columns)
-            by_kl = by_kl_S.repeat_interleave(columns["lengths"])[None]
+            spread = {n: v.repeat_interleave(columns["lengths"])[None] for n, v in more.items()}
         else:
             batch = self._padded(**columns)
-            by_kl = by_kl_S[:, None].expand_as(batch["input_ids"])
-        return {**batch, "by_kl": by_kl} if by_kl_S.any() else batch
+            spread = {n: v[:, None].expand_as(batch["input_ids"]) for n, v in more.items()}
+        return {**batch, **spread}
 
     def _padded(
         self,
@@ -119,6 +132,12 @@ class GattCollator:
             "attention_mask": padded(torch.ones_like(input_ids), 0),
             "labels": padded(labels, IGNORE),
         }
+
+
+def _pairs(partners_S: torch.Tensor) -> torch.Tensor:
+    """Return the pair of each segment: k, -k of its partner right behind it, 0 of none."""
+    numbers_S = partners_S.long().cumsum(0) * partners_S
+    return numbers_S.roll(-1) - numbers_S
 
 
 def _packed(

@@ -21,6 +21,7 @@ from gatt.errors import DataError
 
 IGNORE = -100
 """Label of a token that carries no loss (as in torch's cross-entropy)."""
+DEFAULT_OBJECTIVE = "targets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class Branch:
     fork: int
     input_ids: tuple[int, ...]
     labels: tuple[int, ...]
+    objective: str = DEFAULT_OBJECTIVE
+    """What its tokens with labels cost: a name of `gatt.comb.objectives.table`."""
+    is_partner: bool = False
+    """Whether it makes a pair with the branch before it, which forks at the same token."""
 
     def __post_init__(self) -> None:
         if not self.input_ids or len(self.labels) != len(self.input_ids) or self.fork < 1:
@@ -51,15 +56,16 @@ class Comb:
 
     Raises:
         DataError: labels of another length, a first trunk token with a label
-            (nothing predicts it), or a fork past the trunk.
+            (nothing predicts it), a fork past the trunk, or a partner without its branch.
     """
 
     trunk: tuple[int, ...]
     trunk_labels: tuple[int, ...]
     branches: tuple[Branch, ...] = ()
-    by_kl: bool = False
-    """The tokens with labels are held to the model without the adapter, by the KL divergence, and not
-    taught those labels (`gatt.comb.loss.kl_to_base`)."""
+    objective: str = DEFAULT_OBJECTIVE
+    """What the trunk's tokens with labels cost."""
+    is_partner: bool = False
+    """Whether it makes a pair with the comb before it: rows of `expand`."""
 
     def __post_init__(self) -> None:
         if not self.trunk or len(self.trunk) != len(self.trunk_labels):
@@ -71,6 +77,14 @@ class Comb:
             raise DataError("the first trunk token has a label, but nothing stands before it")
         if (last := max((b.fork for b in self.branches), default=0)) > len(self.trunk):
             raise DataError(f"a branch forks after token {last} of a trunk of {len(self.trunk)}")
+        for first, second in zip((None, *self.branches), self.branches, strict=False):
+            if second.is_partner and (
+                first is None or first.is_partner or first.fork != second.fork
+            ):
+                raise DataError(
+                    f"a partner branch after {second.fork} trunk tokens: expected it right behind the one "
+                    "branch that it makes a pair with, at the same fork"
+                )
 
     @property
     def num_tokens(self) -> int:
@@ -85,8 +99,13 @@ class Comb:
     @property
     def num_supervised(self) -> int:
         """Number of tokens that carry loss."""
-        labels = (self.trunk_labels, *(b.labels for b in self.branches))
-        return sum(label != IGNORE for part in labels for label in part)
+        return sum(label != IGNORE for _, labels in self.labelled for label in labels)
+
+    @property
+    def labelled(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Objective and labels of the trunk and of each branch."""
+        branches = [(b.objective, b.labels) for b in self.branches]
+        return [(self.objective, self.trunk_labels), *branches]
 
 
 def expand(comb: Comb) -> list[Comb]:
@@ -98,7 +117,12 @@ def expand(comb: Comb) -> list[Comb]:
     models that cannot share a trunk.
     """
     rows = [
-        Comb(comb.trunk[: b.fork] + b.input_ids, (IGNORE,) * b.fork + b.labels, by_kl=comb.by_kl)
+        Comb(
+            comb.trunk[: b.fork] + b.input_ids,
+            (IGNORE,) * b.fork + b.labels,
+            objective=b.objective,
+            is_partner=b.is_partner,
+        )
         for b in comb.branches
         if any(label != IGNORE for label in b.labels)
     ]
@@ -113,12 +137,17 @@ def fold(comb: Comb) -> Comb:
     A branch whose tokens are those that follow its fork in the trunk becomes
     labels of the trunk, and so does one that forks at its end, which is then
     appended. With history `sampled` no branch is left: one plain sequence.
-    A branch whose place in the trunk carries loss already stays a branch.
+    A branch whose place in the trunk carries loss already stays a branch, and so do both of a pair and one
+    whose objective is not the trunk's.
     """
     trunk, labels = list(comb.trunk), list(comb.trunk_labels)
     branches = []
-    for branch in comb.branches:
+    for together in _pairs(comb.branches):
+        branch = together[0]
         end = branch.fork + len(branch.input_ids)
+        if len(together) > 1 or branch.objective != comb.objective:
+            branches += together
+            continue
         if branch.fork == len(trunk):
             trunk += branch.input_ids
             labels += [IGNORE] * len(branch.input_ids)
@@ -127,7 +156,7 @@ def fold(comb: Comb) -> Comb:
             labels[branch.fork : end] = branch.labels
         else:
             branches.append(branch)
-    return Comb(tuple(trunk), tuple(labels), tuple(branches), comb.by_kl)
+    return replace(comb, trunk=tuple(trunk), trunk_labels=tuple(labels), branches=tuple(branches))
 
 
 def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
@@ -135,7 +164,7 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
 
     Each has the part of the trunk that its branches see, the last one the whole
     trunk if that carries loss behind all forks. A trunk token carries its label
-    in the first comb that holds it. Where the cuts fall depends on no label.
+    in the first comb that holds it. Where the cuts fall depends on no label, and none parts a pair.
 
     Raises:
         DataError: one branch and its trunk alone are longer, or the trunk is.
@@ -144,17 +173,18 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
         return [comb]
     groups: list[list[Branch]] = [[]]
     size = 0
-    for branch in sorted(comb.branches, key=lambda b: b.fork):
-        length = len(branch.input_ids)
-        if branch.fork + length > max_tokens:
+    for together in _pairs(sorted(comb.branches, key=lambda b: b.fork)):
+        fork, length = together[0].fork, sum(len(b.input_ids) for b in together)
+        if fork + length > max_tokens:
+            what = "a branch" if len(together) == 1 else "a pair of branches"
             raise DataError(
-                f"a branch of {length} tokens after {branch.fork} trunk tokens does not fit in "
+                f"{what} of {length} tokens after {fork} trunk tokens does not fit in "
                 f"{max_tokens}: raise max_tokens_per_row or shorten the dialogue"
             )
-        if groups[-1] and branch.fork + size + length > max_tokens:
+        if groups[-1] and fork + size + length > max_tokens:
             groups.append([])
             size = 0
-        groups[-1].append(branch)
+        groups[-1] += together
         size += length
     ends = [group[-1].fork if group else 0 for group in groups]
     whole = len(comb.trunk)
@@ -172,9 +202,22 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
     num_labelled = 0
     for group, end in zip(groups, ends, strict=True):
         labels = (IGNORE,) * num_labelled + comb.trunk_labels[num_labelled:end]
-        parts.append(Comb(comb.trunk[:end], labels, tuple(group), comb.by_kl))
+        parts.append(
+            replace(comb, trunk=comb.trunk[:end], trunk_labels=labels, branches=tuple(group))
+        )
         num_labelled = end
     return parts
+
+
+def _pairs(branches: Sequence[Branch]) -> list[list[Branch]]:
+    """Return the branches in order, each with its partner where it has one."""
+    found: list[list[Branch]] = []
+    for branch in branches:
+        if branch.is_partner:
+            found[-1].append(branch)
+        else:
+            found.append([branch])
+    return found
 
 
 def best_fit(lengths: Sequence[int], capacity: int) -> list[list[int]]:

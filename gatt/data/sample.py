@@ -45,6 +45,8 @@ class TurnTarget:
     attempts: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
     """Verdicts on the target, or on the last rejected reply where there is none."""
+    rejected: str | None = None
+    """A worse reply to the same prompt, for `objective: preference`; None where there is none."""
     refused: tuple[str, ...] = ()
     """Reason of every draw, or composed reply, that was refused, in order; files of before it was
     kept have none."""
@@ -65,6 +67,7 @@ class TurnTarget:
             "kind": self.kind or "",
             "attempts": self.attempts,
             "verdicts": [dict(v) for v in self.verdicts],
+            "rejected": self.rejected or "",
             "refused": " ".join(self.refused),
         }
 
@@ -115,6 +118,11 @@ class GattSample:
     def num_targets(self) -> int:
         """Number of turns that have a target."""
         return sum(t.reply is not None for t in self.targets)
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of turns that have a target and a rejected reply."""
+        return sum(t.reply is not None and t.rejected is not None for t in self.targets)
 
     def instruction_at(self, turn: int) -> Instruction | None:
         """Return the instruction in force at a turn, counted from 1."""
@@ -177,7 +185,8 @@ class GattSample:
                 {
                     **{name: value for name, value in turn.items() if name != "expect"},
                     **{name: turn[name] or None for name in ("reply", "reason", "kind")},
-                    # One text; older files have none.
+                    # Older files have neither. The second is one text.
+                    "rejected": turn.get("rejected") or None,
                     "refused": (turn.get("refused") or "").split(),
                 }
                 for turn in raw["turns"]

@@ -68,6 +68,35 @@ class TrackConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreferenceSettings:
+    """The objective `preference`, in TRL's own names (`trl.DPOConfig`)."""
+
+    beta: float = 0.1
+    """How much a step away from the model without its adapter costs, above 0: larger stays nearer to it."""
+    loss_type: tuple[Literal["sigmoid", "sigmoid_norm", "sft"], ...] = ("sigmoid",)
+    """`sigmoid` is DPO, `sigmoid_norm` DPO over the mean of each reply's tokens, for pairs of unlike length;
+    with `sft` the chosen reply is taught as well (`[sigmoid, sft]`: RPO)."""
+    loss_weights: tuple[float, ...] | None = None
+    """A weight for each of `loss_type`, above 0; null weighs all alike."""
+
+    def __post_init__(self) -> None:
+        problems = _out_of_range(self, "above 0", "beta")
+        kinds = set(self.loss_type)
+        if not kinds - {"sft"} or len(kinds) < len(self.loss_type):
+            problems.append(
+                f"loss_type is {list(self.loss_type)}: expected sigmoid, sigmoid_norm or both, each once, "
+                "with sft or without"
+            )
+        weights = self.loss_weights
+        is_fit = weights is None or len(weights) == len(self.loss_type)
+        if not is_fit or not all(0 < weight < math.inf for weight in weights or ()):
+            problems.append(
+                f"loss_weights is {list(weights or ())}: expected a number above 0 for each of loss_type"
+            )
+        _raise(problems)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """One training run: samples in, a LoRA adapter out.
 
@@ -101,6 +130,13 @@ class TrainConfig:
     supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
     """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
     (a control, 33 points worse), or the dialogue's own replies alone (a control that kept none)."""
+    objective: Literal["targets", "preference"] = "targets"
+    """What a dialogue with an instruction teaches: its sampled targets (the paper), or with `preference`
+    to prefer each turn's target to its rejected reply (DPO); turns without both are left out and counted.
+    The reference is the model without its adapter, also where `init_adapter` is given. One more forward
+    pass of each row."""
+    preference: PreferenceSettings = field(default_factory=PreferenceSettings)
+    """Settings of `objective: preference`."""
     plain_loss: Literal["targets", "kl"] = "targets"
     """What a dialogue without an instruction teaches: its sampled targets, like any other, or with `kl`
     nothing but to answer as before: on those targets, and its own replies where they are the history,
@@ -121,8 +157,8 @@ class TrainConfig:
     max_turns: int | None = None
     """Turns of each sample that are trained on, from the first; null takes all."""
     max_length: int = 2048
-    """Most tokens of one prompt and its target. Longer ones lose whole oldest exchanges after the
-    first; what then does not fit is dropped and counted."""
+    """Most tokens of one prompt and its target (of a pair: both replies). Longer ones lose whole oldest
+    exchanges after the first; what then does not fit is dropped and counted."""
     max_tokens_per_row: int = 8192
     """Most tokens of a dialogue in a packed row. A longer one is cut into several rows, each with the
     trunk and some of the turns: less memory, and the trunk encoded again."""
@@ -212,6 +248,8 @@ class TrainConfig:
             "trains on the dialogue's own replies, so use history 'reference'": (
                 self.history != "reference" and self.supervise != "last_turn"
             ),
+            f"supervise is {self.supervise!r} with objective {self.objective!r}: expected 'last_turn': the "
+            "controls learn targets": self.objective != "targets" and self.supervise != "last_turn",
             f"per_device_train_batch_size is {self.per_device_train_batch_size} with "
             "pack_rows: expected 1; raise max_tokens_per_row for larger rows": (
                 self.pack_rows and self.per_device_train_batch_size > 1

@@ -9,14 +9,15 @@ from tqdm.auto import tqdm  # type: ignore[import-untyped]
 from transformers.trainer_callback import ProgressCallback, TrainerState
 from transformers.training_args import TrainingArguments
 
+from gatt.comb.objectives.table import TABLE
+
 ADHERENCE: Final = "eval_adherence"
 """Begins the names of what is tracked: transformers' integrations show `eval_adherence/turn_20` as
 `eval/adherence/turn_20`."""
 
 FORMS: Final = {
     "loss": "loss {:.4f}",
-    "mean_token_accuracy": "accuracy {:.3f}",
-    "plain_kl": "plain_kl {:.3f}",
+    **{name: form for objective in TABLE.values() for name, form in objective.shown.items()},
     "learning_rate": "lr {:.2e}",
     "tokens_per_second": "{:,.0f} tokens/s",
 }

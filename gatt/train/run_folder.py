@@ -21,6 +21,8 @@ from filelock import BaseFileLock
 from jinja2 import Template
 from safetensors import SafetensorError, safe_open
 
+from gatt.comb.comb import DEFAULT_OBJECTIVE
+from gatt.comb.objectives.table import TABLE
 from gatt.config.load import config_dict
 from gatt.data.sample import TargetKind
 from gatt.data.training_marks import TrainedOn, write_marks
@@ -47,8 +49,8 @@ _KINDS: Final[Mapping[TargetKind, str]] = {
 }
 """How a target came to be (`gatt.data.sample.TargetKind`)."""
 _SETTINGS: Final = (
-    "placement", "history", "supervise", "plain_loss", "plain_kl_coef", "max_length", "learning_rate",
-    "lr_scheduler_type", "per_device_train_batch_size", "gradient_accumulation_steps", "optim",
+    "placement", "history", "supervise", "objective", "plain_loss", "plain_kl_coef", "max_length",
+    "learning_rate", "lr_scheduler_type", "per_device_train_batch_size", "gradient_accumulation_steps", "optim",
     "weight_decay", "seed",
 )  # fmt: skip
 """Settings that the card names."""
@@ -247,6 +249,9 @@ def model_card(
     settings = {name: _shown(getattr(config, name)) for name in names}
     for name in ("r", "lora_alpha", "lora_dropout"):
         settings[f"lora.{name}"] = _shown(adapter.get(name))
+    if config.objective == "preference":
+        for name, value in config_dict(config.preference).items():
+            settings[f"preference.{name}"] = _shown(value)
     if config.chat_template_kwargs:
         settings["chat_template_kwargs"] = json.dumps(dict(config.chat_template_kwargs))
     if config.init_adapter is not None:
@@ -256,7 +261,11 @@ def model_card(
         f"rows ({report.layout})": report.num_rows,
         "target replies": report.num_targets,
         "supervised tokens, of all": f"{report.num_supervised_tokens} of {report.num_tokens}",
-        **({"learned by the KL divergence": report.num_kl_tokens} if report.num_kl_tokens else {}),
+        **{
+            f"learned by {TABLE[name].summary}": num
+            for name, num in report.objectives.items()
+            if name != DEFAULT_OBJECTIVE
+        },
         "exchanges dropped by max_length": report.num_exchanges_dropped,
         **{f"targets, {_KINDS[k]}": report.kinds[k] for k in _KINDS if report.kinds.get(k)},
         **{f"samples, {family}": count for family, count in sorted(report.families.items())},
@@ -268,7 +277,7 @@ def model_card(
     card: str = Template(source, trim_blocks=True, keep_trailing_newline=True).render(
         config=config, report=report, result=result, settings=settings, data=data, tracked=tracked,
         # The hub takes ids only; a path there would make the card invalid, or name a stranger's model.
-        hub_id=hub_id(config.model), by_kl=config.plain_loss == "kl",
+        hub_id=hub_id(config.model), has_kl="kl" in report.objectives,
         rates={
             f"adherence at turn {turn}": "undecided" if rate is None else f"{rate:.0%}"
             for turn, rate in rates.items()

@@ -3,14 +3,13 @@
 One optimiser step:
 
 1. `GattCollator` packs the combs of each micro-batch into one row of 1-D vectors.
-2. `_get_num_items_in_batch` counts the supervised tokens of all micro-batches on all processes.
+2. `_get_num_items_in_batch` counts the units (tokens, pairs) of all micro-batches on all processes.
 3. For each micro-batch `compute_loss` runs one forward pass (`gatt.comb.loss.batch_loss`). The LM head
    scores only the positions that predict a supervised token, a piece at a time.
-4. Tokens of instructed samples cost their cross-entropy. With `plain_loss: kl`, tokens of plain
-   samples cost their KL divergence from the model without its adapter (`gatt.comb.loss.kl_to_base`),
-   whose hidden states a second forward pass without gradient gives before the first one.
-5. The sum is divided by the count of step 2, so the step minimises the mean over all its tokens,
-   however they are spread over micro-batches and processes.
+4. Each token costs what its objective says (`gatt.comb.objectives`). Where one needs the model without
+   its adapter, a second forward pass without gradient gives its hidden states before the first one.
+5. The sums are divided by the counts of step 2, so the step minimises the mean over all its tokens (or
+   pairs), however they are spread over micro-batches and processes.
 6. `_get_grad_norm` stops the run if the loss or the gradient is not finite.
 7. The base class clips the gradient, steps the optimiser and the schedule, logs and saves.
 
@@ -24,6 +23,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import torch
@@ -36,7 +36,9 @@ from trl import SFTConfig, SFTTrainer
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, Layout
 from gatt.comb.comb import IGNORE
-from gatt.comb.loss import batch_loss, hidden_by_kl
+from gatt.comb.loss import batch_loss, reference_hidden
+from gatt.comb.objectives.base import Units
+from gatt.comb.objectives.table import TABLE, Objectives
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
 from gatt.train.progress import CompactProgress
@@ -56,10 +58,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     """Trains on rows of `gatt.train.data.rows.build_rows`.
 
     The loss of an optimiser step is the mean over the supervised tokens of all
-    its micro-batches on all processes, however they are spread. A micro-batch
-    without a target contributes zero and stays in the graph. Tokens of combs with
-    `by_kl` count by their KL divergence from the model without the adapter,
-    times `plain_kl_coef`.
+    its micro-batches on all processes, however they are spread; with `preference`
+    the mean over their pairs, and that over tokens of other objectives beside it. A
+    micro-batch without a target contributes zero and stays in the graph.
 
     Example:
         A random model stands in for yours, which `gatt.models.load.load_model` loads; samples are those
@@ -126,14 +127,15 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             peft_config: of a fresh adapter, for a model without one.
 
         Raises:
-            ConfigError: `plain_loss` is `kl` and the adapter has biases, `load_in_4bit` with weights
-                that are spread over the processes, or FSDP of version 1.
+            ConfigError: an objective needs the model without the adapter and the adapter has biases,
+                `load_in_4bit` with weights that are spread over the processes, or FSDP of version 1.
         """
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
-        self._counts = torch.zeros(5, device=args.device)
-        """Since the last line: tokens found likeliest, of how many; KL, of how many; all tokens."""
-        self._kl_coef = config.plain_kl_coef
+        self.objectives = Objectives.of(config)
+        num_counts = sum(1 + len(objective.metrics) for _, objective in self.objectives)
+        self._counts = torch.zeros(num_counts + 1, device=args.device)
+        """Since the last line: units and metrics of each objective (`BatchLoss.sums`), and all tokens."""
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
         self._backend = choose_backend(config.attn_implementation, args.device)
@@ -160,11 +162,14 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             weight.data = adapter.get(name, weight.data)
         if adapter:
             self.refuse_spread_weights("load_in_4bit", "false")
-        self._has_kl = config.plain_loss == "kl"
-        if self._has_kl and any(a.bias != "none" for a in self.model.peft_config.values()):
+        needing = [
+            name for name in (config.objective, config.plain_loss) if TABLE[name].needs_reference
+        ]
+        self._has_reference = bool(needing)
+        if needing and any(a.bias != "none" for a in self.model.peft_config.values()):
             raise ConfigError(
-                "plain_loss 'kl': the first adapter has biases of its own, which cannot be taken off: "
-                "expected one with bias 'none', or plain_loss 'targets'"
+                f"{' and '.join(map(repr, needing))}: the first adapter has biases of its own, which cannot "
+                "be taken off: expected one with bias 'none', or objective and plain_loss 'targets'"
             )
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, TensorBoardCallback):
@@ -220,31 +225,38 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     ) -> Any:
         """Return this micro-batch's share of the mean loss of the optimiser step.
 
-        Logits are not kept, so there are no outputs to return. `num_items_in_batch` counts the supervised
-        tokens of the whole step on all processes; outside of training it is None.
+        Logits are not kept, so there are no outputs to return. `num_items_in_batch` holds the `Units`
+        of the whole step on all processes; outside of training it is None.
         """
         # Before the graph of the main forward pass takes memory.
-        base_KH = self._hidden_of_base(model, inputs) if self._has_kl else None
-        sums = batch_loss(model, inputs, self._backend, base_KH=base_KH, kl_coef=self._kl_coef)
-        own = sums.num_taught + sums.num_kl
-        num_items = torch.as_tensor(own if num_items_in_batch is None else num_items_in_batch)
-        loss = sums.loss / num_items.clamp(min=1).to(sums.loss.device)
+        reference_KH = self._reference(model, inputs) if self._has_reference else None
+        units = num_items_in_batch
+        if units is None:
+            units = torch.tensor(self.objectives.units(inputs))
+        step = Units(*torch.as_tensor(units).clamp(min=1).to(self._counts.device))
+        found = batch_loss(
+            model, inputs, self._backend,
+            objectives=self.objectives, reference_KH=reference_KH, step=step,
+        )  # fmt: skip
+        loss = found.loss
         if num_items_in_batch is not None:
-            # The gradients of the processes are averaged, but the total counts the tokens of all.
+            # The gradients of the processes are averaged, but the total counts the units of all.
             loss = loss * self.accelerator.num_processes
         self._step_loss = self._step_loss + loss.detach()
-        num_tokens = inputs["input_ids"].numel()
-        counts = sums.num_correct, sums.num_taught, sums.kl, sums.num_kl, num_tokens
-        self._counts += torch.stack(
-            [torch.as_tensor(n, device=self._counts.device) for n in counts]
-        )
+        self._count(found.sums, inputs["input_ids"].numel())
         return (loss, {}) if return_outputs else loss
 
-    def _hidden_of_base(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor | None:
-        """Return `hidden_by_kl` of the model without its adapter; None where nothing is learned by it."""
-        has_kl = "by_kl" in inputs
+    def _count(self, sums: Mapping[str, torch.Tensor], num_tokens: int) -> None:
+        """Add what a batch gave to the counts of the next line."""
+        zeros = ((o.name, self._counts.new_zeros(1 + len(o.metrics))) for _, o in self.objectives)
+        parts = [sums.get(name, zero) for name, zero in zeros]
+        self._counts += torch.cat([*parts, self._counts.new_tensor([num_tokens])])
+
+    def _reference(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor | None:
+        """Return `reference_hidden` of the model without its adapter; None where no objective needs it."""
+        is_needed = bool(self.objectives.reads_reference(inputs).any())
         # A forward of sharded weights takes all processes, also those without such a row.
-        if not (any_process(self.accelerator, has_kl) if self.spreads_weights else has_kl):
+        if not (any_process(self.accelerator, is_needed) if self.spreads_weights else is_needed):
             return None
         # Unwrapped: a forward of DDP's on some of the processes alone would hang.
         whole = self.accelerator.unwrap_model(model)
@@ -253,20 +265,21 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             # PEFT freezes the adapter, and FSDP2 stores at its first forward the type of trained gradients.
             for weight, is_trained in trained:
                 weight.requires_grad_(is_trained)
-            hidden_KH = hidden_by_kl(whole, inputs, self._backend)
-        return hidden_KH if has_kl else None
+            hidden_KH = reference_hidden(whole, inputs, self._backend, objectives=self.objectives)
+        return hidden_KH if is_needed else None
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log with accuracy, KL divergence, tokens seen and speed since the last line, on every process."""
+        """Log with the objectives' metrics, tokens seen and speed since the last line, on every process."""
         now = time.monotonic()
-        correct, scored, kl, num_kl, tokens = self.accelerator.reduce(
-            self._counts, reduction="sum"
-        ).tolist()
+        *counts, tokens = self.accelerator.reduce(self._counts, reduction="sum").tolist()
         if tokens:
-            if scored:
-                logs["mean_token_accuracy"] = correct / scored
-            if num_kl:
-                logs["plain_kl"] = kl / num_kl
+            left = iter(counts)
+            for _, objective in self.objectives:
+                num_units, *sums = islice(left, 1 + len(objective.metrics))
+                if num_units:
+                    logs.update(
+                        {n: s / num_units for n, s in zip(objective.metrics, sums, strict=True)}
+                    )
             logs["tokens_per_second"] = tokens / max(now - self._logged_at, 1e-9)
         logs["num_supervised_tokens"] = self.num_supervised_tokens
         self._counts = torch.zeros_like(self._counts)
@@ -312,16 +325,17 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     def _get_num_items_in_batch(
         self, batch_samples: list[dict[str, torch.Tensor]], device: torch.device
     ) -> torch.Tensor:
-        """Return the supervised tokens of an optimiser step over all processes, and count them.
+        """Return the `Units` of an optimiser step over all processes, and count its supervised tokens.
 
         The base class counts only for models whose forward takes loss arguments.
         """
         supervised = sum(int((b["labels"] != IGNORE).sum()) for b in batch_samples)
-        count = torch.tensor(supervised, device=device)
+        units = [sum(n) for n in zip(*map(self.objectives.units, batch_samples), strict=True)]
+        counts = torch.tensor([supervised, *units], device=device)
         if self.accelerator.num_processes > 1:
-            count = self.accelerator.reduce(count, reduction="sum")
-        self.num_supervised_tokens += int(count)
-        return count
+            counts = self.accelerator.reduce(counts, reduction="sum")
+        self.num_supervised_tokens += int(counts[0])
+        return counts[1:]
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
         """Return the gradient's norm, which comes before every optimiser step.

@@ -55,8 +55,9 @@ def row_of(num_tokens: int, num_targets: int, vocabulary: int, *, by_kl: bool) -
     trunk, rest = ids[: num_tokens - num_targets].tolist(), ids[-num_targets:].tolist()
     targets = [tuple(rest[start : start + 50]) for start in range(0, num_targets, 50)]
     forks = torch.linspace(1, len(trunk), len(targets)).long().tolist()
-    branches = tuple(Branch(f, t, t) for f, t in zip(forks, targets, strict=True))
-    comb = Comb(tuple(trunk), (IGNORE,) * len(trunk), branches, by_kl)
+    objective = "kl" if by_kl else "targets"
+    branches = tuple(Branch(f, t, t, objective) for f, t in zip(forks, targets, strict=True))
+    comb = Comb(tuple(trunk), (IGNORE,) * len(trunk), branches)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     batch = GattCollator(0)([combs_to_features([comb])])
     return {name: value.to(device) for name, value in batch.items()}
@@ -77,7 +78,8 @@ def head(how: str) -> Callable[[], None]:
     """Return a pass: `pieces`, `pieces_kl` (by the KL divergence) or `at_once`."""
     from transformers import Gemma2Config, Gemma2ForCausalLM
 
-    from gatt.comb.loss import batch_loss, cross_entropy, hidden_by_kl, supervised_logits
+    from gatt.comb.loss import batch_loss, reference_hidden, supervised_logits
+    from gatt.comb.objectives.targets import cross_entropy
 
     config = Gemma2Config(
         vocab_size=VOCABULARY, hidden_size=HIDDEN, intermediate_size=64, num_hidden_layers=1,
@@ -92,8 +94,8 @@ def head(how: str) -> Callable[[], None]:
         base = None
         if by_kl:
             with torch.no_grad(), model.disable_adapter():
-                base = hidden_by_kl(model, batch)
-        batch_loss(model, batch, base_KH=base).loss.backward()
+                base = reference_hidden(model, batch)
+        batch_loss(model, batch, reference_KH=base).loss.backward()
 
     def at_once() -> None:
         cross_entropy(*supervised_logits(model, batch)).backward()

@@ -20,7 +20,8 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm
 from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
-from gatt.comb.loss import cross_entropy, supervised_logits
+from gatt.comb.loss import supervised_logits
+from gatt.comb.objectives.targets import cross_entropy
 from tests.support.models.combs import VOCABULARY, combs
 from tests.support.models.tiny import tiny_llama
 

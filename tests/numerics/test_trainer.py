@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from gatt.comb.collator import GattCollator, combs_to_features
-from gatt.comb.comb import IGNORE, expand
-from gatt.comb.loss import kl_to_base, supervised_logits
+from gatt.comb.comb import IGNORE, Comb, expand
+from gatt.comb.loss import supervised_logits
+from gatt.comb.objectives.kl import kl_to_base
 from gatt.models.load import load_adapter, load_model
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
@@ -119,6 +120,11 @@ def test_filled_and_cut_rows_equal_one_row_a_dialogue(make_config: Any) -> None:
     assert_same(first_step(cut), single)
 
 
+def as_kl(comb: Comb) -> Comb:
+    branches = tuple(replace(branch, objective="kl") for branch in comb.branches)
+    return replace(comb, branches=branches, objective="kl")
+
+
 def test_gradient_checkpointing_changes_nothing(make_config: Any) -> None:
     plain = make_config("plain", gradient_accumulation_steps=4)
     recomputed = make_config("again", gradient_accumulation_steps=4, gradient_checkpointing=True)
@@ -164,7 +170,7 @@ def test_kl_by_hand(make_config: Any) -> None:
                 own = trainer.model(ids).logits[0, :-1].log_softmax(-1)[is_there]
                 with trainer.model.disable_adapter():
                     base = trainer.model(ids).logits[0, :-1].log_softmax(-1)[is_there]
-            if plain.by_kl:
+            if plain.objective == "kl":
                 total += 2.0 * float((base.exp() * (base - own)).sum())
             else:
                 total -= float(own.gather(1, labels[is_there][:, None]).sum())
@@ -185,7 +191,7 @@ def test_kl_keeps_a_plain_dialogue_as_it_was(make_config: Any) -> None:
         trainer = prepare(config, args, open_store(config, args)).trainer
         trainer.train()
         # The last is the plain one.
-        comb = replace(combs_of(trainer.train_dataset[3])[0], by_kl=True)
+        comb = as_kl(combs_of(trainer.train_dataset[3])[0])
         batch = GattCollator(0)([combs_to_features([comb])])
         with torch.no_grad():
             own, _ = supervised_logits(trainer.model, batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from typing import Final
 
 from gatt.cli import path_argument
@@ -18,7 +19,9 @@ HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note
 TAKES_OVERRIDES = True
 _FIRST = ("model", "placement", "history", "max_length", "seed")
 """The keys that shape the rows."""
-FORMATS: Final = ("trl", "axolotl", "llamafactory")
+FORMATS: Final = ("trl", "trl-dpo", "trl-kto", "axolotl", "llamafactory")
+OF_PAIRS: Final = ("trl-dpo", "trl-kto")
+"""Formats of a target with its rejected reply."""
 
 _ABOUT = """Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note
 with its exact settings. Targets that a format cannot say are left out and counted by reason."""
@@ -62,7 +65,10 @@ def run(args: argparse.Namespace) -> int:
     samples = json.dumps([str(path) for path in args.samples])
     # What else a run must be told makes no difference here, so the file may lack it.
     args.overrides += [f"--samples={samples}", "--output_dir=."]
-    config = config_from_args(TrainConfig, args)
+    config = replace(
+        config_from_args(TrainConfig, args),
+        objective="preference" if args.format in OF_PAIRS else "targets",
+    )
     if config.supervise != "last_turn":
         raise ConfigError(
             f"supervise is {config.supervise!r}: expected 'last_turn': the controls are for `gatt train`"
@@ -81,19 +87,21 @@ def run(args: argparse.Namespace) -> int:
     with atomic_stream(args.output) as stream:
         for targets in targets_of(read_all_samples(config.samples), tokenizer, config, dropped):
             for target in maker.usable(targets, dropped):
-                stream.write(json.dumps(maker.row(target), ensure_ascii=False).encode() + b"\n")
-                num_rows += 1
-                num_tokens = max(num_tokens, len(target.prompt_ids) + len(target.ids))
+                for row in maker.rows(target):
+                    stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                    num_rows += 1
+                num_tokens = max(num_tokens, target.num_tokens)
         if not num_rows:
             raise TrainingError(
                 f"no row for {maker.format}{dropped.as_text()}: loosen what drops them, or use another "
                 "--format"
             )
-    is_needed = args.format in ("trl", "axolotl") and maker.template != own
+    is_needed = args.format != "llamafactory" and maker.template != own
     if is_needed:
         atomic_write_text(template, maker.template)
     text = filled(
-        f"rows/{maker.format}.md.j2",
+        f"rows/{maker.format.partition('-')[0]}.md.j2",
+        kind=args.format.partition("-")[2] or "sft",
         rows=str(args.output),
         name=args.output.name,
         folder=str(args.output.parent),

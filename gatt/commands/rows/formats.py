@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+from gatt.comb.comb import Branch
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
 from gatt.data.views import prompt_of_turn
@@ -38,6 +39,20 @@ class Target:
     prompt_ids: tuple[int, ...]
     ids: tuple[int, ...]
     """Of the reply, with what closes its turn: the tokens that carry loss."""
+    rejected: str | None = None
+    """The reply that the target is preferred to, in rows of pairs."""
+    rejected_ids: tuple[int, ...] = ()
+
+    @property
+    def replies(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The reply, and the rejected one where there is one, with their tokens."""
+        rejected = [] if self.rejected is None else [(self.rejected, self.rejected_ids)]
+        return [(self.reply, self.ids), *rejected]
+
+    @property
+    def num_tokens(self) -> int:
+        """Of the prompt with its longest reply."""
+        return len(self.prompt_ids) + max(len(ids) for _, ids in self.replies)
 
 
 def targets_of(
@@ -49,8 +64,8 @@ def targets_of(
         samples: of `gatt.train.data.samples.read_all_samples`.
         tokenizer: with a chat template.
         config: of the run; its placement, history and length policy hold.
-        dropped: counts the targets and samples that training leaves out as well, and those that are
-            learned by the KL divergence.
+        dropped: counts the targets and samples that training leaves out as well, and those of another
+            objective than the run's.
 
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
@@ -60,8 +75,8 @@ def targets_of(
     for whole in samples:
         drawn = draw_sample(whole, config, facts, usable)
         sample = drawn.sample
-        if drawn.by_kl:
-            told = f"sample {sample.id!r}: plain_loss 'kl', which only `gatt train` has"
+        if drawn.objective != config.objective:
+            told = f"sample {sample.id!r}: the objective {drawn.objective!r}, which these rows do not have"
             dropped.add(*reason_of(told, sample))
             continue
         try:
@@ -77,13 +92,25 @@ def targets_of(
 def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
     sample = drawn.as_learned
     for part in built.parts:
-        for turn, branch in zip(part.targets, part.comb.branches, strict=True):
+        firsts = [branch for branch in part.comb.branches if not branch.is_partner]
+        partners: list[Branch | None] = [b for b in part.comb.branches if b.is_partner]
+        partners = partners or [None] * len(firsts)
+        for turn, branch, partner in zip(part.targets, firsts, partners, strict=True):
             turns = part.turns[: part.turns.index(turn) + 1]
             view = drawn.view(turns)
             messages = prompt_of_turn(view, view.num_turns)
             prompt = part.comb.trunk[: branch.fork]
-            reply = sample.targets[turn - 1].reply or ""
-            yield Target(drawn.sample, turn, messages, reply, prompt, branch.input_ids)
+            target = sample.targets[turn - 1]
+            yield Target(
+                sample=drawn.sample,
+                turn=turn,
+                messages=messages,
+                reply=target.reply or "",
+                prompt_ids=prompt,
+                ids=branch.input_ids,
+                rejected=target.rejected if partner else None,
+                rejected_ids=partner.input_ids if partner else (),
+            )
 
 
 _REPLY = "b"
@@ -162,7 +189,9 @@ class RowMaker:
             _refuse_for_axolotl(tokenizer, frame)
         trained = copy(tokenizer)
         # axolotl learns an EOS token behind a reply, but no line break.
-        if form == "trl" or (form == "axolotl" and str(tokenizer.eos_token) in frame.behind):
+        if form.startswith("trl") or (
+            form == "axolotl" and str(tokenizer.eos_token) in frame.behind
+        ):
             trained.chat_template = training_template(tokenizer, frame)
         return cls(form, trained, frame)
 
@@ -182,10 +211,20 @@ class RowMaker:
                 found.append(target)
         return found
 
-    def row(self, target: Target) -> dict[str, Any]:
-        """Return the row of a usable target."""
+    def rows(self, target: Target) -> list[dict[str, Any]]:
+        """Return the row of a usable target, or the two of a pair."""
         prompt = [message.as_dict() for message in target.messages]
-        said = {"role": "assistant", "content": target.reply}
+        said, *rejected = ([{"role": "assistant", "content": reply}] for reply, _ in target.replies)
+        if self.format == "trl-kto":
+            labelled = [(said, True), *((reply, False) for reply in rejected)]
+            return [
+                {"prompt": prompt, "completion": one, "label": is_good} for one, is_good in labelled
+            ]
+        if self.format == "trl-dpo":
+            return [{"prompt": prompt, "chosen": said, "rejected": one} for one in rejected]
+        return [self._row(prompt, said[0])]
+
+    def _row(self, prompt: list[dict[str, Any]], said: dict[str, Any]) -> dict[str, Any]:
         if self.format == "trl":
             return {"prompt": prompt, "completion": [said]}
         if self.format == "axolotl":
@@ -203,16 +242,21 @@ class RowMaker:
             if any(message.role == "system" for message in target.messages[1:]):
                 return "a later system message, which LLaMA-Factory's rows have no place for"
             return ""
-        messages = (*target.messages, Message("assistant", target.reply))
         prompt = encode(self.trained, target.messages, add_generation_prompt=True)
-        joint = encode(self.trained, messages, add_generation_prompt=False)
-        row = target.prompt_ids + target.ids
-        if self.format == "axolotl":
-            # What the template writes behind the reply carries no loss there.
-            joint = joint[: len(row)]
-        if prompt != target.prompt_ids or joint != row:
-            return "the chat template renders prompt and reply together otherwise than apart"
-        return ""
+        is_same = prompt == target.prompt_ids
+        for reply, ids in target.replies:
+            messages = (*target.messages, Message("assistant", reply))
+            joint = encode(self.trained, messages, add_generation_prompt=False)
+            row = target.prompt_ids + ids
+            if self.format == "axolotl":
+                # What the template writes behind the reply carries no loss there.
+                joint = joint[: len(row)]
+            is_same = is_same and joint == row
+        return (
+            ""
+            if is_same
+            else "the chat template renders prompt and reply together otherwise than apart"
+        )
 
 
 def _refuse_for_axolotl(tokenizer: Tokenizer, frame: ReplyFrame) -> None:

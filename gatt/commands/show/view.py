@@ -13,7 +13,8 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from gatt.comb.collator import Layout
-from gatt.comb.comb import IGNORE, Comb, expand
+from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, expand
+from gatt.comb.objectives.table import TABLE
 from gatt.data.sample import GattSample
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
@@ -87,11 +88,12 @@ def _head(sample: GattSample) -> Iterator[str]:
 def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
     """Return how a sample is trained on, with what was drawn for it."""
     drawn = f" (drawn from seed {config.seed} and the id)"
-    kl = ", loss the KL divergence from the model without the adapter" if one.by_kl else ""
+    summary = TABLE[one.objective].summary
+    loss = "" if one.objective == DEFAULT_OBJECTIVE else f", loss {summary}"
     return (
         f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
         f"history {one.history}{drawn if config.history == 'mixed' else ''}, "
-        f"supervise {one.supervise}, layout {layout}{kl}"
+        f"supervise {one.supervise}, layout {layout}{loss}"
     )
 
 
@@ -104,9 +106,11 @@ def _row(
     yield f"\n{title}\n{_marked(tokenizer, comb.trunk, comb.trunk_labels)}"
     if comb.branches:
         (source,) = (part for part in built.parts if part.turns == turns)
-        turn_of = {b.fork: t for b, t in zip(source.comb.branches, source.targets, strict=True)}
+        firsts = (branch for branch in source.comb.branches if not branch.is_partner)
+        turn_of = {b.fork: t for b, t in zip(firsts, source.targets, strict=True)}
     for branch in comb.branches:
-        title = f"branch of turn {turn_of[branch.fork]}, {len(branch.input_ids)} tokens after trunk token "
+        what = "rejected branch" if branch.is_partner else "branch"
+        title = f"{what} of turn {turn_of[branch.fork]}, {len(branch.input_ids)} tokens after trunk token "
         yield f"\n{title}{branch.fork}\n{_marked(tokenizer, branch.input_ids, branch.labels)}"
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gatt.comb.comb import IGNORE, Branch, Comb
+from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Branch, Comb
+from gatt.comb.objectives.table import TABLE
 from gatt.data.dialogue import Dialogue
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.switches import on_turns, told_by_user
@@ -40,7 +41,8 @@ class BuiltComb:
     turns: tuple[int, ...]
     """Turns of the dialogue in the trunk, from 1, ascending, up to that of the last branch."""
     targets: tuple[int, ...]
-    """Turns whose targets are the branches, in order; none where the branches are own replies."""
+    """Turns whose targets are the branches (each with its partner, if it has one), in order; none where the
+    branches are own replies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +75,7 @@ def build_combs(
     *,
     placement: TrainingPlacement = "system",
     supervise: Supervise = "last_turn",
+    objective: str = DEFAULT_OBJECTIVE,
     max_length: int | None = None,
     keeps_prefixes: bool = True,
 ) -> BuiltSample:
@@ -91,6 +94,8 @@ def build_combs(
         sample: at least one turn; without a target it has no comb.
         placement: where the instruction stands.
         supervise: which tokens carry loss.
+        objective: what they cost. Where it needs pairs, a target is followed by its rejected reply, and a
+            turn without both gives neither.
         max_length: most tokens that one prompt and its target may take. A longer
             prompt loses whole oldest exchanges after the first, as few as will
             do; turn 1 with the instruction, turns that change it and its own turn
@@ -103,7 +108,7 @@ def build_combs(
     cannot be encoded, or stands behind a message that holds a control token, is
     dropped with its reason, and the others stay.
     """
-    builder = _Builder(tokenizer, sample, placement, max_length)
+    builder = _Builder(tokenizer, sample, placement, max_length, objective)
     learns_own = supervise != "last_turn"
     found = list(
         builder.parts(
@@ -117,7 +122,9 @@ def build_combs(
     if learns_own and keeps_prefixes:
         builder.problems.extend(builder.unlearned(last))
     elif learns_own:
-        own = {turn: sample.dialogue.replies[turn - 1] for turn in range(1, last)}
+        own: dict[int, tuple[str, ...]] = {
+            turn: (sample.dialogue.replies[turn - 1],) for turn in range(1, last)
+        }
         found += ((n, replace(part, targets=())) for n, part in builder.parts(own))
     return BuiltSample(
         parts=tuple(sorted((part for _, part in found), key=lambda part: part.turns[-1])),
@@ -134,27 +141,49 @@ class _Builder:
     sample: GattSample
     placement: TrainingPlacement
     max_length: int | None
+    objective: str = DEFAULT_OBJECTIVE
     problems: list[str] = field(default_factory=list)
     _own_replies: dict[int, str | None] = field(default_factory=dict)
     """By turn: the problem of an own reply, None where a trunk has its labels."""
 
-    def usable_targets(self) -> dict[int, str]:
-        """Return the targets by turn whose prompts hold no control token; the others are problems."""
-        targets = {t.turn: t.reply for t in self.sample.targets if t.reply is not None}
+    def _targets(self) -> dict[int, tuple[str, ...]]:
+        """Return the target of each turn, or target and rejected reply; a turn with one of two is a problem."""
+        targets = self.sample.targets
+        if not TABLE[self.objective].needs_pairs:
+            return {t.turn: (t.reply,) for t in targets if t.reply is not None}
+        for target in targets:
+            if (target.reply is None) != (target.rejected is None):
+                lacks = "target" if target.reply is None else "rejected reply"
+                self.problems.append(
+                    f"sample {self.sample.id!r}, turn {target.turn}: no {lacks} to make a pair with"
+                )
+        return {
+            t.turn: (t.reply, t.rejected)
+            for t in targets
+            if t.reply is not None and t.rejected is not None
+        }
+
+    def usable_targets(self) -> dict[int, tuple[str, ...]]:
+        """Return the replies to learn by turn whose prompts hold no control token; the others are problems."""
+        targets = self._targets()
         turns = range(1, self.sample.dialogue.num_turns + 1)
         view = view_of_turns(self.sample, turns, self.placement)
         if refused := first_refused(self.tokenizer, view):
             self.problems.extend(refused[1] for turn in targets if turn >= refused[0])
-            return {turn: reply for turn, reply in targets.items() if turn < refused[0]}
+            return {turn: replies for turn, replies in targets.items() if turn < refused[0]}
         return targets
 
     def parts(
-        self, waiting: dict[int, str], *, has_loss: bool = True, labels_trunk: bool = False
+        self,
+        waiting: dict[int, tuple[str, ...]],
+        *,
+        has_loss: bool = True,
+        labels_trunk: bool = False,
     ) -> Iterator[tuple[int, BuiltComb]]:
         """Yield combs with the number of exchanges that their history lost.
 
         Args:
-            waiting: replies by turn, each of which is a branch; empty afterwards.
+            waiting: by turn one reply, which is a branch, or a pair of them; empty afterwards.
             has_loss: whether the branches carry loss.
             labels_trunk: whether own replies in the trunks carry loss.
         """
@@ -170,19 +199,21 @@ class _Builder:
                 if labels_trunk:
                     self._label_own_replies(labels, view, shown, trunk, prompts)
                 branches = []
-                for prompt, ids in (forks[turn] for turn in together):
-                    target = ids if has_loss else (IGNORE,) * len(ids)
-                    branches.append(Branch(len(prompt.ids), ids, target))
-                comb = Comb(trunk.ids, tuple(labels), tuple(branches))
+                for prompt, replies in (forks[turn] for turn in together):
+                    for number, ids in enumerate(replies):
+                        target = ids if has_loss else (IGNORE,) * len(ids)
+                        fork = len(prompt.ids)
+                        branches.append(Branch(fork, ids, target, self.objective, number > 0))
+                comb = Comb(trunk.ids, tuple(labels), tuple(branches), self.objective)
                 yield num_dropped, BuiltComb(comb, shown, together)
 
     def _forks(
-        self, view: Dialogue, turns: tuple[int, ...], waiting: dict[int, str]
-    ) -> dict[int, tuple[Prompt, tuple[int, ...]]]:
-        """Return prompt and reply of each waiting turn that fits; neither waits any longer."""
+        self, view: Dialogue, turns: tuple[int, ...], waiting: dict[int, tuple[str, ...]]
+    ) -> dict[int, tuple[Prompt, list[tuple[int, ...]]]]:
+        """Return prompt and replies of each waiting turn that fits; none of them waits any longer."""
         telling = telling_turns(self.sample)
         most = self.max_length
-        forks: dict[int, tuple[Prompt, tuple[int, ...]]] = {}
+        forks: dict[int, tuple[Prompt, list[tuple[int, ...]]]] = {}
         is_full = False
         for index, turn in enumerate(turns, start=1):
             # The instruction and this turn alone: nothing is left to drop.
@@ -195,14 +226,21 @@ class _Builder:
                 is_full = most is not None and len(prompt.ids) > most
                 if is_full and not is_bare:
                     continue
-                ids = encode_reply(self.tokenizer, view, index, prompt.ids, waiting[turn])
+                replies = [
+                    encode_reply(self.tokenizer, view, index, prompt.ids, reply)
+                    for reply in waiting[turn]
+                ]
+                if len(set(replies)) < len(replies):
+                    raise DataError(
+                        f"dialogue {view.id!r}, turn {turn}: a rejected reply that is the target"
+                    )
             except (DataError, TemplateError) as error:
                 self.problems.append(str(error))
                 del waiting[turn]
                 continue
-            num_tokens = len(prompt.ids) + len(ids)
+            num_tokens = len(prompt.ids) + sum(map(len, replies))
             if most is None or num_tokens <= most:
-                forks[turn] = prompt, ids
+                forks[turn] = prompt, replies
                 del waiting[turn]
             elif is_bare:
                 self.problems.append(_too_long(self.sample, turn, num_tokens, most))
@@ -302,11 +340,11 @@ class DrawnSample:
     placement: TrainingPlacement
     history: Literal["reference", "sampled", "none"]
     """Which replies stand in the history: the dialogue's own, the targets, or nothing stands there."""
-    by_kl: bool
-    """Learned by the KL divergence from the model without the adapter."""
+    objective: str
+    """What its tokens cost: a name of `gatt.comb.objectives.table`."""
     supervise: Supervise
-    """Which tokens carry loss. By the KL divergence: the targets, and the sample's own replies where
-    those are the history."""
+    """Which tokens carry loss: as the run says, or the sample's own replies as well where those are the
+    history and the objective learns them."""
     is_moved: bool
     """Whether a change of the instruction stands in front of the user's message instead of in a later
     system message."""
@@ -342,11 +380,11 @@ def draw_sample(
     history = config.history
     if history == "mixed":
         history = "sampled" if _coin(f"history\n{config.seed}\n{whole.id}") else "reference"
-    by_kl = config.plain_loss == "kl" and sample.is_plain
+    objective = config.plain_loss if sample.is_plain else config.objective
     supervise = config.supervise
-    if by_kl:
+    if TABLE[objective].learns_own_replies:
         supervise = "all_turns" if history == "reference" else "last_turn"
-    return DrawnSample(sample, drawn, history, by_kl, supervise, is_moved=sample != cut)
+    return DrawnSample(sample, drawn, history, objective, supervise, is_moved=sample != cut)
 
 
 def encode_sample(
@@ -355,12 +393,15 @@ def encode_sample(
     """Return a sample as token ids; the problems of single targets stand in it.
 
     Raises:
-        DataError: no turn has a target, or the template does not take its system message.
+        DataError: no turn has a target (or a pair, where the objective needs one), or the template does
+            not take its system message.
     """
     where = f"sample {one.sample.id!r}"
     if not one.sample.num_targets:
         # In every mode of supervision, so that the controls train on the same rows.
         raise DataError(f"{where}: no turn has a target reply")
+    if TABLE[one.objective].needs_pairs and not one.sample.num_pairs:
+        raise DataError(f"{where}: no turn has both a target and a rejected reply")
     if one.sample.dialogue.has_system and not facts.has_system:
         raise DataError(f"{where}: a system message, which the chat template does not take")
     if one.history == "none":
@@ -370,6 +411,7 @@ def encode_sample(
         one.as_learned,
         placement=one.placement,
         supervise=one.supervise,
+        objective=one.objective,
         max_length=config.max_length,
         keeps_prefixes=facts.is_prefix_preserving,
     )
@@ -380,10 +422,15 @@ def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> 
     parts: list[BuiltComb] = []
     dropped: list[str] = []
     for target in one.sample.targets:
-        if target.reply is None:
+        if target.reply is None and target.rejected is None:
             continue
-        alone = one.sample.only_turn(target.turn)
-        built = build_combs(tokenizer, alone, placement=one.placement, max_length=config.max_length)
+        built = build_combs(
+            tokenizer,
+            one.sample.only_turn(target.turn),
+            placement=one.placement,
+            objective=one.objective,
+            max_length=config.max_length,
+        )
         dropped += built.dropped_targets
         parts += (
             replace(part, turns=(target.turn,), targets=(target.turn,)) for part in built.parts

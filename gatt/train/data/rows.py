@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gatt.comb.collator import Layout, combs_to_features
-from gatt.comb.comb import IGNORE, Comb, best_fit, expand, fold, split_to_fit
+from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, best_fit, expand, fold, split_to_fit
+from gatt.comb.objectives.table import TABLE
 from gatt.data.sample import GattSample
 from gatt.data.training_marks import TrainedOn, read_marks, write_marks
 from gatt.errors import ConfigError, DataError, TemplateError
@@ -45,7 +46,8 @@ log = logging.getLogger(__name__)
 SCHEMA: Final = pa.schema(
     {
         **dict.fromkeys(("input_ids", "labels", "forks", "lengths"), pa.list_(pa.int32())),
-        "by_kl": pa.list_(pa.bool_()),
+        "objectives": pa.list_(pa.int8()),
+        "partners": pa.list_(pa.bool_()),
     }
 )
 """The columns of `gatt.comb.collator.combs_to_features`."""
@@ -174,11 +176,23 @@ def rows_in(
 
 
 def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
-    """Write combs one block after the other."""
-    columns = (combs_to_features([comb]) for comb in combs)
+    """Write combs one block after the other, one comb or a pair of plain ones a row."""
+    columns = (combs_to_features(together) for together in _pairs(combs))
     with pa.ipc.new_stream(sink, SCHEMA) as stream:
         while block := list(islice(columns, COMBS_PER_BLOCK)):
             stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
+
+
+def _pairs(combs: Iterable[Comb]) -> Iterator[list[Comb]]:
+    """Yield each comb with its partner where it has one: they are trained together."""
+    together: list[Comb] = []
+    for comb in combs:
+        if together and not comb.is_partner:
+            yield together
+            together = []
+        together.append(comb)
+    if together:
+        yield together
 
 
 def _combs_of(
@@ -194,7 +208,8 @@ def _combs_of(
     combs: list[Comb] = []
     told: list[str] = []
     report.num_samples += 1
-    report.num_wanted += sample.num_targets
+    has_pairs = TABLE[one.objective].needs_pairs
+    report.num_wanted += sample.num_pairs if has_pairs else sample.num_targets
     report.num_moved += one.is_moved
     before = report.num_supervised_tokens
     try:
@@ -237,7 +252,7 @@ def rows_of(
     where = f"sample {one.sample.id!r}"
     rows: list[tuple[Comb, tuple[int, ...]]] = []
     for part in built.parts:
-        comb = replace(part.comb, by_kl=one.by_kl)
+        comb = part.comb
         if layout == "expanded":
             rows += [(row, part.turns) for row in expand(comb)]
             continue
@@ -305,7 +320,11 @@ def rows_of_run(
         "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss%s",
         report.num_used, report.num_rows, report.layout, report.num_targets,
         report.num_supervised_tokens, report.num_tokens,
-        f", {report.num_kl_tokens} of them by KL" if report.num_kl_tokens else "",
+        "".join(
+            f", {num} of them by {name}"
+            for name, num in report.objectives.items()
+            if name != DEFAULT_OBJECTIVE
+        ),
     )  # fmt: skip
     trained_on = read_marks(kept)
     assert trained_on is not None

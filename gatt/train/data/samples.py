@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gatt.comb.comb import Comb
+from gatt.comb.comb import IGNORE, Comb
 from gatt.data.sample import GattSample, read_samples
 from gatt.errors import DataError, TrainingError
 from gatt.train.config import TrainConfig
@@ -110,8 +110,6 @@ class RowReport:
     """Target replies of the samples used; with `context_only` those of instructed ones carry no loss."""
     num_tokens: int = 0
     num_supervised_tokens: int = 0
-    num_kl_tokens: int = 0
-    """Those of them that are learned by the KL divergence (`plain_loss`)."""
     num_positions: int = 0
     """Tokens of the longest prompt with its target."""
     num_exchanges_dropped: int = 0
@@ -124,6 +122,8 @@ class RowReport:
     """Samples used, by family of their instruction; `plain` without one."""
     entries: Counter[str] = field(default_factory=Counter)
     """Samples used, by catalogue entry in force at one of their targets."""
+    objectives: Counter[str] = field(default_factory=Counter)
+    """Supervised tokens, by what they cost (`gatt.comb.objectives.table`)."""
     dropped: Counter[str] = field(default_factory=Counter)
     """Samples and single targets that were left out, by reason."""
 
@@ -150,7 +150,9 @@ class RowReport:
         """Count the tokens of a comb."""
         self.num_tokens += comb.num_tokens
         self.num_supervised_tokens += comb.num_supervised
-        self.num_kl_tokens += comb.num_supervised if comb.by_kl else 0
+        for objective, labels in comb.labelled:
+            if num := sum(label != IGNORE for label in labels):
+                self.objectives[objective] += num
         self.num_positions = max(self.num_positions, comb.num_positions)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from gatt.comb.collator import TRUNK, GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
+from gatt.comb.objectives.table import TABLE
 from gatt.train.data.labels import BuiltSample
 
 VOCABULARY = 97
@@ -49,17 +51,19 @@ def combs_of(columns: Mapping[str, Any]) -> list[Comb]:
     """Return the combs of one row of `combs_to_features`."""
     combs: list[Comb] = []
     at = 0
-    for fork, length, by_kl in zip(
-        columns["forks"], columns["lengths"], columns["by_kl"], strict=True
+    names = list(TABLE)
+    for fork, length, number, is_partner in zip(
+        *(columns[name] for name in ("forks", "lengths", "objectives", "partners")), strict=True
     ):
+        objective = names[number]
         ids, labels = (tuple(columns[name][at : at + length]) for name in ("input_ids", "labels"))
         at += length
         if fork == TRUNK:
-            combs.append(Comb(ids, labels, (), by_kl))
+            combs.append(Comb(ids, labels, (), objective, is_partner))
         else:
             last = combs[-1]
-            branches = (*last.branches, Branch(fork, ids, labels))
-            combs[-1] = Comb(last.trunk, last.trunk_labels, branches, last.by_kl)
+            branch = Branch(fork, ids, labels, objective, is_partner)
+            combs[-1] = replace(last, branches=(*last.branches, branch))
     return combs
 
 

@@ -19,10 +19,10 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
-import gatt.comb.loss
+import gatt.comb.pieces
 from gatt.data.sample import GattSample
 from gatt.models.load import load_model
-from gatt.train.config import LoraSettings, TrainConfig
+from gatt.train.config import LoraSettings, PreferenceSettings, TrainConfig
 from gatt.train.run import train
 from gatt.train.runtime import current_runtime, leave, wait_for_everyone
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
@@ -36,6 +36,11 @@ PLAIN = [sample(number, 2, is_plain=number % 4 == 0) for number in range(12)]
 PIECE = 2048
 """Logits of a piece where there are to be many: of six tokens."""
 
+PAIRS = [
+    replace(s, targets=tuple(replace(t, rejected=f"No. {t.turn * t.reply}") for t in s.targets))
+    for s in (sample(n, 1 + 2 * (n % 2), is_plain=n % 4 == 0) for n in range(12))
+]
+"""Dialogues of one pair, of three and, plain ones, of none."""
 TIED, UNTIED, HEAD = "tied-model", "model", "adapter-with-head"
 """Below the folder of the runs: a model whose LM head is the embedding, one whose head is not, and an
 adapter that trains the head as well."""
@@ -47,11 +52,19 @@ RUNS: dict[str, tuple[list[GattSample], dict[str, Any]]] = {
     "kl": (PLAIN, {"plain_loss": "kl", "per_device_train_batch_size": 1}),
     "head": (PLAIN, {"plain_loss": "kl", "init_adapter": HEAD}),
     "bf16": (PLAIN, {"plain_loss": "kl", "model": TIED, "bf16": True}),
+    "preference": (
+        PAIRS,
+        {
+            "objective": "preference",
+            "preference": PreferenceSettings(loss_type=("sigmoid", "sft")),
+            "per_device_train_batch_size": 1,
+        },
+    ),
 }
 """Samples, and settings beside the common ones."""
-IN_PIECES = ("pieces", "kl", "head")
+IN_PIECES = ("pieces", "kl", "head", "preference")
 """Runs whose processes have many pieces each, and different numbers of them."""
-RESUMED = ("equal", "bf16")
+RESUMED = ("equal", "bf16", "preference")
 """Runs whose last step is trained again, from the checkpoint before it."""
 
 
@@ -105,7 +118,14 @@ def trained(config: TrainConfig) -> dict[str, Any]:
     state = config.output_dir / f"checkpoint-{NUM_STEPS}" / "trainer_state.json"
     lines = json.loads(state.read_text(encoding="utf-8"))["log_history"]
     lines = [line for line in lines if "loss" in line]
-    keys = ("loss", "grad_norm", "mean_token_accuracy", "plain_kl", "num_supervised_tokens")
+    keys = (
+        "loss",
+        "grad_norm",
+        "mean_token_accuracy",
+        "plain_kl",
+        "rewards/margins",
+        "num_supervised_tokens",
+    )
     return {
         "adapter": str(result.adapter),
         **{key: [line[key] for line in lines if key in line] for key in keys},
@@ -128,9 +148,9 @@ def main(folder: str, backend: str, *names: str) -> None:
     outcome: dict[str, Any] = {}
     for name in names or RUNS:
         config = config_of(Path(folder), backend, name, num_processes)
-        piece = PIECE if name in IN_PIECES else gatt.comb.loss.PIECE
+        piece = PIECE if name in IN_PIECES else gatt.comb.pieces.PIECE
         with (
-            patch("gatt.comb.loss.PIECE", piece),
+            patch("gatt.comb.pieces.PIECE", piece),
             # Slow without instructions for it, and no less exact.
             patch("gatt.train.arguments.multiplies_bfloat16", lambda: True),
         ):

@@ -82,6 +82,7 @@ def test_draws_follow_in_order_until_one_is_accepted(accepted, order) -> None:
     said = f"{OFF}. By the way, tennis is my hobby." if accepted == "composed" else GOOD
     assert {(t.kind, t.attempts, t.reply) for t in sample.targets} == {(accepted, len(order), said)}
     assert all(t.verdicts[0]["status"] == "pass" for t in sample.targets)
+    assert {t.rejected for t in sample.targets} == {None if accepted == "sampled" else OFF}
     assert {r.prefill for r in engine.requests if kind_of(r) == "prefilled"} <= set(TENNIS.prefills)
     assert len({r.key for r in engine.requests}) == len(engine.requests)
 
@@ -193,7 +194,7 @@ def test_an_undecided_verdict_is_no_target_and_says_so() -> None:
         TENNIS, verifiers=(VerifierSpec("terms", {"none_of": ["golf"]}),), utterances=()
     )
     sample, _ = teach("Sunny today.", short)
-    assert {(t.reply, t.reason) for t in sample.targets} == {(None, "undecided")}
+    assert {(t.reply, t.reason, t.rejected) for t in sample.targets} == {(None, "undecided", None)}
 
 
 SAID = (

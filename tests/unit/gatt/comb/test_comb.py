@@ -92,10 +92,20 @@ def test_contracts(make, message) -> None:
 
 
 def test_what_is_made_of_a_comb_is_learned_as_it_is() -> None:
-    comb = Comb((1, 2, 3, 4), (X, X, 3, 4), (Branch(2, (9, 9), (9, 9)),), by_kl=True)
+    comb = Comb((1, 2, 3, 4), (X, X, 3, 4), (Branch(2, (9, 9), (9, 9), "kl"),), "kl")
     made = [*expand(comb), fold(comb), *split_to_fit(comb, 5)]
     assert len(made) == 2 + 1 + 2
-    assert all(one.by_kl for one in made)
+    assert all(objective == "kl" for one in made for objective, _ in one.labelled)
+
+
+def test_a_pair_stays_together() -> None:
+    """Also where the trunk says its first reply, and where a row has room for one of the two alone."""
+    pair = (Branch(2, (3, 4), (3, 4)), Branch(2, (9, 9, 8), (9, 9, 8), is_partner=True))
+    comb = Comb((1, 2, 3, 4), (X,) * 4, (*pair, Branch(4, (5,), (5,))))
+    assert fold(comb).branches == pair
+    first, second = split_to_fit(comb, 7)
+    assert (first.branches, second.branches) == (pair, comb.branches[2:])
+    assert [row.is_partner for row in expand(comb)] == [False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,10 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
-from gatt.comb.loss import (
-    batch_loss,
-    cross_entropy,
-    hidden_by_kl,
-    kl_to_base,
-    supervised_logits,
-)
+from gatt.comb.loss import batch_loss, reference_hidden, supervised_logits
+from gatt.comb.objectives.kl import Kl, kl_to_base
+from gatt.comb.objectives.table import Objectives
+from gatt.comb.objectives.targets import cross_entropy
 from gatt.errors import TrainingError
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 
@@ -29,7 +26,7 @@ COMB = Comb(
     # Two branches that one trunk token predicts.
     (Branch(5, (40, 41, 42), (40, 41, 42)), Branch(5, (44,), (44,)), Branch(20, (43,), (43,))),
 )
-PLAIN = Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(9, (7, 3, 1), (7, 3, 1)),), by_kl=True)
+PLAIN = Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(9, (7, 3, 1), (7, 3, 1), "kl"),))
 VOCABULARY = 60
 MODELS: dict[str, dict[str, Any]] = {
     "llama": {},
@@ -66,7 +63,7 @@ def batch_of(combs: list[Comb], layout: Any) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("piece", [2**23, 2 * VOCABULARY], ids=["one piece", "pieces of two"])
 def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None:
-    monkeypatch.setattr("gatt.comb.loss.PIECE", piece)
+    monkeypatch.setattr("gatt.comb.pieces.PIECE", piece)
     model = lora_model(name, head)
     layout = "expanded" if name == "gpt2" else "comb"
     if layout == "comb":
@@ -75,15 +72,17 @@ def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     with torch.no_grad(), model.disable_adapter():
         base, _ = supervised_logits(model, batch)
-        base_hidden = hidden_by_kl(model, batch)
+        base_hidden = reference_hidden(model, batch)
     logits, labels = supervised_logits(model, batch)
     kl = kl_to_base(logits[-3:], base[-3:])
     expected = cross_entropy(logits[:-3], labels[:-3]) + 3 * kl
-    found = batch_loss(model, batch, base_KH=base_hidden, kl_coef=3.0)
+    found = batch_loss(model, batch, objectives=Objectives((Kl(3.0),)), reference_KH=base_hidden)
     torch.testing.assert_close(found.loss, expected, rtol=1e-5, atol=0)
-    torch.testing.assert_close(found.kl, kl.detach(), rtol=1e-5, atol=0)
-    assert found.num_correct == (logits[:-3].argmax(-1) == labels[:-3]).sum()
-    assert (found.num_taught, found.num_kl) == (5, 3)
+    correct = (logits[:-3].argmax(-1) == labels[:-3]).sum()
+    assert found.sums["targets"].tolist() == [5, correct]
+    torch.testing.assert_close(
+        found.sums["kl"], torch.stack([kl.new_tensor(3), kl.detach()]), rtol=1e-5, atol=0
+    )
     for own, other in zip(
         torch.autograd.grad(found.loss, weights),
         torch.autograd.grad(expected, weights),
@@ -95,7 +94,7 @@ def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None
 @pytest.mark.parametrize("layout", ["comb", "expanded"])
 def test_the_head_scores_the_targets_alone_and_no_more_than_a_piece(layout, monkeypatch) -> None:
     model = tiny_llama(tiny_tokenizer())
-    monkeypatch.setattr("gatt.comb.loss.PIECE", 2 * len(model.lm_head.weight))
+    monkeypatch.setattr("gatt.comb.pieces.PIECE", 2 * len(model.lm_head.weight))
     if layout == "comb":
         enable_comb_attention(model)
     batch, scored, hooked = batch_of([COMB], layout), [], []

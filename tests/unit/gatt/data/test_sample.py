@@ -25,10 +25,14 @@ def test_json_and_back(tmp_path) -> None:
         GattSample("a", first.dialogue, first.instruction, (first.targets[0], gap), {"seed": 1}),
         sample(1, None),
         replace(first, dialogue=spoken),
+        replace(
+            first, targets=(replace(first.targets[0], rejected="Hi."), replace(gap, rejected="So."))
+        ),
     ]
     path = write_samples(tmp_path / "samples.jsonl", samples)
     assert list(read_samples(path)) == samples
     assert [(s.family, s.num_targets) for s in samples[:2]] == [("language", 1), ("plain", 1)]
+    assert [s.num_pairs for s in samples] == [0, 0, 0, 1]
     assert [type(turn["expect"]) for turn in samples[2].as_dict()["turns"]] == [str, str]
 
 
@@ -37,11 +41,11 @@ def test_absent_texts_are_empty_strings() -> None:
     whole = sample(1, None).as_dict()
     raw = whole["turns"][0]
     assert (raw["reason"], raw["kind"]) == ("", "sampled")
-    # Files of before refused draws were kept are read.
-    del raw["refused"]
+    # Files of before refused draws, or rejected replies, were kept are read.
+    del raw["refused"], raw["rejected"]
     assert GattSample.from_dict(whole) == sample(1, None)
     raw = TurnTarget(1, None, "cut").as_dict()
-    assert (raw["reply"], raw["kind"], raw["refused"]) == ("", "", "")
+    assert (raw["reply"], raw["kind"], raw["refused"], raw["rejected"]) == ("", "", "", "")
 
 
 def broken(**changes) -> str:

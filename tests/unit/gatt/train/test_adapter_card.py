@@ -19,9 +19,9 @@ def card(*, train_loss: float | None = None, config: Any = (), **counts: Any) ->
 
 
 def test_the_card_says_how_plain_dialogues_are_learned() -> None:
-    held = card(train_loss=1.5, config={"plain_loss": "kl"}, num_kl_tokens=7)
+    held = card(train_loss=1.5, config={"plain_loss": "kl"}, objectives={"targets": 9, "kl": 7})
     assert "| plain_kl_coef | 1 |" in held
-    assert "| learned by the KL divergence | 7 |" in held
+    assert "| learned by the KL divergence from the model without the adapter | 7 |" in held
     assert "mean loss 1.5000 (with 1 times the KL divergence)." in held
     taught = card(train_loss=1.5)
     assert "KL" not in taught

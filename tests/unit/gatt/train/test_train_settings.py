@@ -23,7 +23,7 @@ from gatt.models.chat_template import render
 from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
-from gatt.train.config import LoraSettings
+from gatt.train.config import LoraSettings, PreferenceSettings
 from gatt.train.run import open_store, prepare, train
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, write_samples
@@ -161,12 +161,28 @@ def test_what_is_no_number_stops_before_the_step(
 ) -> None:
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
-    monkeypatch.setattr("gatt.comb.loss.cross_entropy", loss)
+    monkeypatch.setattr("gatt.comb.objectives.targets.cross_entropy", loss)
     with pytest.raises(TrainingError, match=f"step 1: the {message}"):
         trainer.train()
     for name, weight in trainer.model.named_parameters():
         if name in before:
             assert torch.equal(weight, before[name])
+
+
+@pytest.mark.parametrize(
+    ("settings", "facts"),
+    [
+        ({"beta": 0.0}, ["beta is 0.0"]),
+        ({"loss_type": ("sft",)}, ["['sft']"]),
+        ({"loss_type": ("sigmoid", "sigmoid")}, ["['sigmoid', 'sigmoid']"]),
+        ({"loss_weights": (1.0, 2.0)}, ["[1.0, 2.0]"]),
+        ({"loss_weights": (-1.0,), "beta": -1.0}, ["beta is -1.0", "[-1.0]"]),
+    ],
+)
+def test_preferences_that_cannot_be(settings: dict[str, Any], facts: list[str]) -> None:
+    with pytest.raises(ConfigError) as error:
+        PreferenceSettings(**settings)
+    assert all(fact in str(error.value) for fact in facts)
 
 
 def test_an_adapter_without_a_base_to_hold_to(make: Any, tmp_path: Path) -> None:

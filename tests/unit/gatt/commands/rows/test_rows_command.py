@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,28 @@ def test_the_template_for_trl_leaves_prompts_as_they_are(folder, tmp_path) -> No
     assert "rows.jinja" in output.with_suffix(".md").read_text("utf-8")
 
 
+def test_rows_of_pairs(tmp_path, capsys) -> None:
+    """Of the turns with both sides; TRL's tokens of them are in `tests/numerics/test_preference.py`."""
+    folder = save_tiny_model(tmp_path / "model", CHATML)
+    one = sample(1, 2, targets=["Oui.", "Non."])
+    paired = replace(one, targets=(replace(one.targets[0], rejected="Yes."), one.targets[1]))
+    write_samples(folder / "samples.jsonl", [paired, sample(3, 2, is_plain=True)])
+    prompt = [{"role": role, "content": text} for role, text, _ in FIRST]
+    good, bad = ([{"role": "assistant", "content": text}] for text in ("Oui.", "Yes."))
+    for kind, wanted in {
+        "dpo": [{"prompt": prompt, "chosen": good, "rejected": bad}],
+        "kto": [
+            {"prompt": prompt, "completion": good, "label": True},
+            {"prompt": prompt, "completion": bad, "label": False},
+        ],
+    }.items():
+        output = tmp_path / "rows.jsonl"
+        assert rows(folder, output, f"--format=trl-{kind}") == 0
+        assert lines(output) == wanted
+        assert f"{kind.upper()}Trainer(" in output.with_suffix(".md").read_text("utf-8")
+        assert "2 left out" in capsys.readouterr().out
+
+
 def test_what_a_format_has_no_place_for_is_left_out(tmp_path, capsys) -> None:
     folder = save_tiny_model(tmp_path / "model", CHATML)
     one = sample(2, 3)
@@ -126,7 +149,7 @@ def test_what_a_format_has_no_place_for_is_left_out(tmp_path, capsys) -> None:
     assert len(lines(tmp_path / "rows.jsonl")) == 3
     out = capsys.readouterr().out
     assert "3 left out (dropped 2: a later system message" in out
-    assert "plain_loss 'kl'" in out
+    assert "'kl'" in out
     assert rows(folder, *words, "--format=trl") == 0
     assert len(lines(tmp_path / "rows.jsonl")) == 5
 

@@ -250,14 +250,14 @@ def test_plain_dialogues_by_kl_carry_loss_on_targets_and_own_replies() -> None:
     first, second = (combs_of(row)[0] for row in rows)
     tokenizer = tiny_tokenizer()
     assert first == build_combs(tokenizer, told).parts[0].comb
-    whole = build_combs(tokenizer, plain, supervise="all_turns").parts[0].comb
-    assert second == replace(whole, by_kl=True)
-    assert report.num_kl_tokens == whole.num_supervised
+    whole = build_combs(tokenizer, plain, supervise="all_turns", objective="kl").parts[0].comb
+    assert second == whole
+    assert report.objectives["kl"] == whole.num_supervised
     assert report.num_supervised_tokens == first.num_supervised + whole.num_supervised
-    assert build([told, plain])[1].num_kl_tokens == 0
+    assert build([told, plain])[1].objectives["kl"] == 0
     # One that gets an instruction later is not plain.
     switch = Switch(2, "add", "user", "Speak French.", instruction())
-    assert build([replace(plain, switches=(switch,))], plain_loss="kl")[1].num_kl_tokens == 0
+    assert build([replace(plain, switches=(switch,))], plain_loss="kl")[1].objectives["kl"] == 0
 
 
 def test_entries_whose_targets_are_not_learned_are_not_trained_on() -> None:

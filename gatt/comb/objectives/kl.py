@@ -1,0 +1,52 @@
+"""The objective `kl`: nothing but to answer as the model without its adapter does."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import torch
+
+from gatt.comb.objectives.base import Cost, Objective, ObjectiveTokens, Piece, at_least_float32
+
+
+class Kl(Objective):
+    """KL divergence from the model without its adapter, over the tokens of the targets."""
+
+    name = "kl"
+    summary = "the KL divergence from the model without the adapter"
+    metrics = ("plain_kl",)
+    shown: ClassVar = {"plain_kl": "plain_kl {:.3f}"}
+    needs_reference = True
+    learns_own_replies = True
+
+    def __init__(self, coef: float = 1.0) -> None:
+        self.coef = coef
+        """Weight of a token against one of a target."""
+
+    @classmethod
+    def of(cls, config: Any) -> Kl:
+        """Return that of a run, with `plain_kl_coef`."""
+        return cls(config.plain_kl_coef)
+
+    def cost(self, tokens: ObjectiveTokens) -> Cost:
+        """Return the weighted divergence, and the divergence without its weight, in nats."""
+
+        def held(piece: Piece) -> tuple[torch.Tensor, torch.Tensor]:
+            kl = kl_to_base(piece.logits_PV, piece.reference_PV())
+            return self.coef * kl, kl.detach()
+
+        loss, kl_1 = tokens.in_pieces(held, 1)
+        return Cost({"tokens": loss}, kl_1)
+
+
+def kl_to_base(logits_PV: torch.Tensor, base_PV: torch.Tensor) -> torch.Tensor:
+    """Return the summed KL divergence KL(base || model), in nats, in float32 at least.
+
+    The forward direction, as in distillation (Hinton et al., arXiv:1503.02531), with the model
+    without its adapter as the teacher: it covers all that the base model would say. No gradient
+    reaches its logits.
+    """
+    own_PV, held_PV = (at_least_float32(x).log_softmax(-1) for x in (logits_PV, base_PV.detach()))
+    # What the base never says, at -inf, adds nothing.
+    return (held_PV.exp() * (held_PV - own_PV).masked_fill(held_PV == -math.inf, 0)).sum()
