@@ -236,8 +236,8 @@ def test_cases_are_balanced_over_splits_and_families(catalog) -> None:
     cases = make_cases(settings, catalog, [dialogue(n, 4) for n in range(5)])
     count = Counter((c.split, c.family) for c in cases)
     assert count == {
-        ("train", "hobby"): 6, ("train", "figure"): 6,
-        ("heldout_value", "hobby"): 6, ("heldout_value", "figure"): 6,
+        ("train", "hobby"): 4, ("train", "figure"): 4, ("train", "format"): 4,
+        ("heldout_value", "hobby"): 4, ("heldout_value", "figure"): 4, ("heldout_value", "format"): 4,
         ("heldout_family", "format"): 12, ("none", "plain"): 3,
     }  # fmt: skip
     assert len({c.id for c in cases}) == len(cases)

@@ -31,7 +31,9 @@ def samples() -> list[GattSample]:
     rule = VerifierSpec("language", {"language": "fr"})
     probed = replace(instruction(), verifiers=(rule,), probes=(Probe("Who?", (rule,)),))
     targets = (
-        TurnTarget(1, "Bonjour /home/me/x 🙂", None, "hinted", 3, (verdict,), ("cut", "rejected")),
+        TurnTarget(
+            1, "Bonjour /home/me/x 🙂", None, "hinted", 3, (verdict,), refused=("cut", "rejected")
+        ),
         TurnTarget(2, None, "rejected", attempts=2),
         TurnTarget(3, "Oui.", kind="sampled", attempts=1),
     )
