@@ -9,11 +9,12 @@ import sys
 import warnings
 from collections.abc import Iterator
 
+from gatt.commands.launch import leave_outcome, planned_launch
 from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.train.config import TrainConfig
 
-HELP = "train a LoRA adapter on samples (many processes: accelerate launch -m gatt.train)"
+HELP = "train a LoRA adapter on samples, on all GPUs that are visible"
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
 PLAN = "gatt.commands.run.train_plan"
@@ -33,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(config: TrainConfig) -> str:
     """Train, or find it done, and return one line on what is there."""
+    if launch := planned_launch(config):
+        sys.stderr.write(f"training on {launch}\n")
+        return launch.run()
     from gatt.train.run import train
     from gatt.train.runtime import is_launched_main
 
@@ -59,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     summary = execute(config)
     from gatt.train.runtime import is_launched_main
 
-    if is_launched_main():
+    if is_launched_main() and not leave_outcome("summary", summary):
         sys.stdout.write(f"{summary}\n")
     return 0
 

@@ -68,6 +68,21 @@ class TrackConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LaunchSettings:
+    """The processes that `gatt train` and `gatt run` start; `accelerate launch` sets its own."""
+
+    num_processes: int | None = None
+    """How many share each step; null is one for each visible GPU, 1 trains in the process of the command.
+    A step has the same rows as with one."""
+    config_file: str | None = None
+    """Accelerate's configuration, a file or a name such as `accelerate/zero3` (`gatt configs`); null is
+    `accelerate/ddp` where the model fits on one GPU, else `accelerate/fsdp2`."""
+
+    def __post_init__(self) -> None:
+        _raise(_out_of_range(self, "at least 1", "num_processes"))
+
+
+@dataclass(frozen=True, kw_only=True)
 class PreferenceSettings:
     """The objective `preference`, in TRL's own names (`trl.DPOConfig`)."""
 
@@ -215,6 +230,8 @@ class TrainConfig:
     adapter comes out the same either way. Not for weights that are spread (FSDP, ZeRO stage 3)."""
     disable_tqdm: bool = False
     """No progress bar."""
+    launch: LaunchSettings = field(default_factory=LaunchSettings)
+    """Processes that `gatt train` and `gatt run` start by themselves."""
     resume: bool = True
     """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
 

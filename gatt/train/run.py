@@ -119,7 +119,7 @@ def train(config: TrainConfig) -> TrainResult:
     from gatt.train.arguments import training_arguments
 
     args = training_arguments(config)
-    store = open_store(config, args)
+    store = from_main(lambda: open_store(config, args))
     with contextlib.ExitStack() as held:
         # One process decides for all: the folder may change from one look to the next.
         record = from_main(lambda: _claim(config, store, held))

@@ -60,7 +60,7 @@ FILES: Final = ("adapter_model.safetensors", "adapter_config.json")
 
 WITHOUT_EFFECT: Final = (
     "output_dir", "resume", "logging_steps", "save_steps", "save_total_limit", "report_to",
-    "disable_tqdm", "track", "max_lost_targets",
+    "disable_tqdm", "track", "max_lost_targets", "launch",
 )  # fmt: skip
 """Settings that leave the adapter as it is; a run may be gone on with under other ones."""
 

@@ -41,6 +41,8 @@ class StagePlan:
     """An upper estimate: every reply as long as `max_new_tokens`."""
     trained_tokens: float = 0
     """Of all passes over the rows."""
+    num_devices: int = 1
+    """Of this machine, among which the work is shared."""
     num_samples: int = 0
     """That it leaves to the next stage."""
     samples_file: Path | None = None
@@ -148,7 +150,7 @@ def seconds_of(plan: StagePlan, trial: Trial) -> float:
         + plan.sampled_tokens / trial.sample_rate
         + plan.trained_tokens / trial.train_rate
     )
-    return left and trial.load_seconds + left * work
+    return left and trial.load_seconds + left * work / plan.num_devices
 
 
 def hours_of(plan: StagePlan, weights: float) -> float:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
+from gatt.commands.launch import planned_launch
 from gatt.commands.run.plan import StagePlan
 from gatt.models.load import load_tokenizer
 from gatt.runs.input_file import count_lines, read_json
@@ -43,12 +44,14 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
     steps = config.max_steps if config.max_steps > 0 else math.ceil(steps)
     passes = steps * a_step / num
     done = _step_done(config)
+    launch = planned_launch(config)
     return StagePlan(
-        summary=f"{what}, {steps} steps of {a_step} rows",
+        summary=f"{what}, {steps} steps of {a_step} rows{f', on {launch}' if launch else ''}",
         done=f"{min(done, steps)} steps",
         share_done=min(done / steps, 1.0),
         model=config.model,
         trained_tokens=tokens * passes,
+        num_devices=launch.num_devices if launch else 1,
     )
 
 
