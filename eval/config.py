@@ -201,7 +201,7 @@ class EvalConfig:
                 "only_trained without cases of split 'train': expected 'train' in splits and num_dialogues "
                 "above 0, or only_trained: false"
             )
-        if self.only_trained and self.engine.server is not None:
+        if self.only_trained and not self.engine.has_weights:
             raise ConfigError(
                 "only_trained with engine.server: expected a local adapter, a served one does not say what "
                 "it was trained on"

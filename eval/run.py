@@ -163,7 +163,7 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
     catalog = config.instructions.load()
     adapters = used_adapters(config)
     inputs = load_inputs(config, catalog, engine, model_weights)
-    is_served = config.engine.server is not None
+    is_served = not config.engine.has_weights
     unknown = tuple(adapters) if is_served else refuse_overlap(adapters, inputs.parts)
     triggers = triggers_of(config, catalog, inputs)
     unmeasured = refuse_unmeasured(config, inputs.cases, triggers)

@@ -100,7 +100,7 @@ def chat_line(config: EvalConfig, arm: str, instruction: Instruction) -> str:
     """
     engine, adapter = config.engine, str(config.adapters[arm])
     words = ["gatt", "chat", "--model", engine.model, "--adapter", adapter]
-    if engine.server is not None:
+    if engine.server is not None and not engine.has_weights:
         default = ServerConfig(urls=engine.server.urls)
         words += [f"--server={url}" for url in engine.server.urls]
         for name, value in config_dict(engine.server).items():

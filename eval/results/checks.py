@@ -78,7 +78,7 @@ def _alike(config: EvalConfig, samples: Iterable[Sample]) -> list[str]:
 def _why_alike(config: EvalConfig, arm: str, is_one_model: bool) -> str:
     if is_one_model:
         return "What is repeated changes nothing here: see the turns at which it is repeated."
-    if config.engine.server is None:
+    if config.engine.has_weights:
         return f"See that {config.adapters[arm]} was trained: its adapter changes nothing here."
     return (
         f"See that the server has {str(config.adapters[arm])!r} in its list of models (/v1/models) and chooses "

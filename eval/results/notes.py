@@ -111,7 +111,7 @@ def notes(
 
 def _half_seen(config: EvalConfig, seen: Sequence[Instruction]) -> list[str]:
     """Return the arms whose training drew a part of the seen instructions only."""
-    if config.engine.server is not None:
+    if not config.engine.has_weights:
         return []
     found = []
     for arm, folder in used_adapters(config).items():

@@ -51,7 +51,8 @@ class EngineConfig:
     """Most tokens whose keys and values are kept from one turn of a roll-out to the next; others are
     encoded again. null: 48,000 on a CPU, a third of a GPU's free memory."""
     server: ServerConfig | None = None
-    """null: a local model. Otherwise requests go to OpenAI-compatible endpoints."""
+    """null: a local model. Otherwise requests go to OpenAI-compatible endpoints; with `server.start` to a
+    server that the run starts with `model` and its adapters."""
 
     def __post_init__(self) -> None:
         for name in ("max_rows", "max_cache_tokens", "max_kept_tokens"):
@@ -74,17 +75,22 @@ class EngineConfig:
             return found
         return {"model": self.model, "server": self.server.decisive()}
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether model and adapters are files here; of servers that run elsewhere only names are known."""
+        return self.server is None or self.server.start is not None
+
     def weights_digest(self) -> str:
         """Return the digest of the base model; empty for a server. Raises as `model_digest` does."""
         from gatt.models.digest import model_digest
 
-        return "" if self.server else model_digest(self.model)
+        return model_digest(self.model) if self.has_weights else ""
 
     def adapter_digest(self, adapter: str | Path) -> str:
         """Return the digest of an adapter; empty for a server. Raises as `gatt.models.digest` does."""
         from gatt.models.digest import adapter_digest
 
-        return "" if self.server else adapter_digest(Path(adapter))
+        return adapter_digest(Path(adapter)) if self.has_weights else ""
 
 
 def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None = None) -> Engine:
@@ -97,11 +103,18 @@ def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None 
     Raises:
         ConfigError: the key of a server is missing or invalid.
         ModelError: model or adapter cannot be loaded.
+        GenerationError: a server that is to be started does not answer.
     """
     if config.server is None:
         return local_engine(config, adapters)
     from gatt.generation.servers.engine import OpenAIEngine
 
+    if config.server.start is not None:
+        from gatt.generation.servers.started import start_servers
+
+        servers = start_servers(config.server, config.model, adapters or {})
+        names = {name: name for name in adapters or {}}
+        return OpenAIEngine(servers.name, servers.config, adapters=names, servers=servers)
     served = {name: str(adapter) for name, adapter in (adapters or {}).items()}
     return OpenAIEngine(config.model, config.server, adapters=served)
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from data_synth.pipeline import run_synth
 from eval.records.samples import read_samples as read_replies
@@ -28,6 +22,7 @@ from gatt.generation.base import GenerationRequest, SamplingConfig, SamplingPara
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.local.engine import TransformersEngine
 from gatt.generation.servers.config import ServerConfig
+from gatt.generation.servers.started import start_servers
 from gatt.models.load import load_model
 from gatt.models.packaged import EMBEDDED
 from tests.support.models.engine_prompts import reference
@@ -39,19 +34,6 @@ pytestmark = pytest.mark.integration
 
 GREEDY = SamplingParams(max_new_tokens=12, temperature=0.0, top_p=1.0)
 USERS = ("Hi! How are you today?", "What is the capital of France?", "Name three fruits, please.")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@retry(stop=stop_after_delay(150), wait=wait_fixed(0.3), retry=retry_if_exception_type(OSError))
-def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Return once the server says that it is well."""
-    assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
-    urllib.request.urlopen(url, timeout=2).close()
 
 
 @pytest.fixture(scope="module")
@@ -73,23 +55,12 @@ def served(adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """Serve the embedded model with the adapter merged into it; yield how it is asked."""
     for name in ("fastapi", "uvicorn", "openai"):
         pytest.importorskip(name)
-    folder, port = tmp_path_factory.mktemp("server"), free_port()
-    model, log = str(folder / "served"), folder / "log.txt"
+    model = str(tmp_path_factory.mktemp("server") / "served")
     export(ExportConfig(adapter=adapter, output_dir=Path(model)))
-    env = {**os.environ, "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [sys.executable, "-c", "from transformers.cli.transformers import main; main()",
-             "serve", model, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
-            env=env, stdout=stream, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-    try:
-        wait_for(f"http://127.0.0.1:{port}/health", process, log)
-        server = ServerConfig(urls=(f"http://127.0.0.1:{port}/v1",), max_concurrency=4)
-        yield EngineConfig(model=model, server=server)
-    finally:
-        process.kill()
-        process.wait()
+    config = ServerConfig(start="transformers", start_words=("--device", "cpu"), max_concurrency=4)
+    servers = start_servers(config, model, {})
+    yield EngineConfig(model=servers.name, server=servers.config)
+    servers.stop()
 
 
 def test_greedy_replies_are_those_of_plain_generate(served: EngineConfig) -> None:

@@ -331,7 +331,7 @@ class EngineAnywhere:
             ModelError: model or adapter cannot be read.
         """
         found = {name: os.fspath(at) for name, at in adapters.items()}
-        if config.server is None:
+        if config.has_weights:
             found = {name: os.fspath(Path(at).absolute()) for name, at in adapters.items()}
             folder = Path(config.model).expanduser()
             if config.model not in PACKAGED and folder.is_dir():

@@ -16,6 +16,8 @@ DEFAULT_KEY_NAME: Final = "OPENAI_API_KEY"
 _BOUNDS: Final = {"max_concurrency": (1, 1000), "max_retries": (0, 10**6)}
 # Unlike names, keys have small letters, other signs, or a long run of capitals and digits.
 _KEY_NAME: Final = re.compile(r"(?![A-Z_0-9]*?(?=[A-Z]*[0-9])[A-Z0-9]{16})[A-Z_][A-Z0-9_]*")
+STARTED: Final = ("vllm", "sglang", "transformers")
+"""Servers that `start` knows by name."""
 Omitted = Literal["temperature", "top_p", "seed", "max_tokens"]
 MAX_TOKENS_FIELDS: Final = ("max_tokens", "max_completion_tokens")
 _OURS: Final = ("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p",
@@ -30,8 +32,18 @@ class ServerConfig:
         ConfigError: a value out of its range.
     """
 
-    urls: tuple[str, ...]
+    urls: tuple[str, ...] = ()
     """Base URLs, which usually end in `/v1`; all must serve the same model."""
+    start: str | None = None
+    """In place of `urls`: `vllm`, `sglang`, `transformers`, or a command line with `{port}` (and `{model}`,
+    `{name}`, `{python}`). The server is started on this machine with the adapters of the run, one on each GPU
+    or over several by the size of the model, and ended with the run."""
+    python: str | None = None
+    """Interpreter of the environment in which the server of `start` is installed; null is this one."""
+    start_words: tuple[str, ...] = ()
+    """Further words for the command of `start`, such as `[--dtype, float32]`."""
+    start_seconds: float = 900.0
+    """Longest time until the server of `start` answers."""
     api_key_env: str | None = None
     """Name, in capitals, of the environment variable that holds the key. The key is sent to all `urls`.
     null: `OPENAI_API_KEY` if it is set; a server without keys needs none."""
@@ -61,8 +73,19 @@ class ServerConfig:
     `{chat_template_kwargs: {enable_thinking: false}}`."""
 
     def __post_init__(self) -> None:
-        if not self.urls:
-            raise ConfigError("urls is empty: expected at least one, such as http://host:8000/v1")
+        if bool(self.urls) == (self.start is not None):
+            what = "and start are both given" if self.urls else "is empty"
+            raise ConfigError(
+                f"urls {what}: expected urls, such as http://host:8000/v1, or start, such as vllm"
+            )
+        if self.start is None and (self.python or self.start_words):
+            raise ConfigError(
+                "python and start_words are for a server of start, which is not given"
+            )
+        if self.start is not None and self.start not in STARTED and "{port}" not in self.start:
+            raise ConfigError(
+                f"start is {self.start!r}: expected {', '.join(STARTED)}, or a command line with {{port}}"
+            )
         for url in self.urls:
             _check_url(url)
         if len({url.rstrip("/") for url in self.urls}) < len(self.urls):
@@ -76,7 +99,7 @@ class ServerConfig:
         for name, (least, most) in _BOUNDS.items():
             if not least <= (value := getattr(self, name)) <= most:
                 raise ConfigError(f"{name} is {value}: expected {least} to {most}")
-        for name in ("timeout_seconds", "max_wait_seconds"):
+        for name in ("timeout_seconds", "max_wait_seconds", "start_seconds"):
             if not (seconds := getattr(self, name)) > 0:
                 raise ConfigError(f"{name} is {seconds}: expected more than 0")
         if taken := [key for key in self.extra_body if key in _OURS]:
@@ -87,9 +110,14 @@ class ServerConfig:
                 "expected it in the environment variable that api_key_env names"
             )
 
+    @property
+    def prefills(self) -> bool:
+        """Whether beginnings of replies can be given: where it is set, and with a server that is known to."""
+        return self.can_prefill or self.start in ("vllm", "sglang")
+
     def decisive(self) -> dict[str, Any]:
         """Return the settings that change replies; newer ones only where they are set."""
-        found: dict[str, Any] = {"can_prefill": self.can_prefill, "extra_body": {**self.extra_body}}
+        found: dict[str, Any] = {"can_prefill": self.prefills, "extra_body": {**self.extra_body}}
         if self.omit:
             found["omit"] = sorted(self.omit)
         if self.stop_reasons:

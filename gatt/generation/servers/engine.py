@@ -27,6 +27,7 @@ from gatt.generation.servers.config import ServerConfig
 from gatt.generation.servers.neutral import NeutralFields
 from gatt.generation.servers.proxies import make_client
 from gatt.generation.servers.quota import Quota
+from gatt.generation.servers.started import StartedServers
 from gatt.runs.secrets import public
 
 SEED_BITS: Final = 31
@@ -83,15 +84,22 @@ class OpenAIEngine:
         model: name under which the servers know the base model.
         config: where the servers are and how they are asked.
         adapters: our name of an adapter to the name under which it is served.
+        servers: that were started for it, and end with it.
 
     Raises:
         ConfigError: the key is missing, or no header can carry it.
     """
 
     def __init__(
-        self, model: str, config: ServerConfig, *, adapters: Mapping[str, str] | None = None
+        self,
+        model: str,
+        config: ServerConfig,
+        *,
+        adapters: Mapping[str, str] | None = None,
+        servers: StartedServers | None = None,
     ) -> None:
         config.read_key()
+        self._servers = servers
         self.name = model
         self.can_prefill = config.can_prefill
         self.counters = ServerCounters()
