@@ -14,7 +14,7 @@ from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss, reference_hidden, supervised_logits
-from gatt.comb.objectives.kl import Kl, kl_to_base
+from gatt.comb.objectives.kl import Kl, kl
 from gatt.comb.objectives.table import Objectives
 from gatt.comb.objectives.targets import cross_entropy
 from gatt.errors import TrainingError
@@ -74,14 +74,14 @@ def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None
         base, _ = supervised_logits(model, batch)
         base_hidden = reference_hidden(model, batch)
     logits, labels = supervised_logits(model, batch)
-    kl = kl_to_base(logits[-3:], base[-3:])
-    expected = cross_entropy(logits[:-3], labels[:-3]) + 3 * kl
+    held = kl(base[-3:], logits[-3:])
+    expected = cross_entropy(logits[:-3], labels[:-3]) + 3 * held
     found = batch_loss(model, batch, objectives=Objectives((Kl(3.0),)), reference_KH=base_hidden)
     torch.testing.assert_close(found.loss, expected, rtol=1e-5, atol=0)
     correct = (logits[:-3].argmax(-1) == labels[:-3]).sum()
     assert found.sums["targets"].tolist() == [5, correct]
     torch.testing.assert_close(
-        found.sums["kl"], torch.stack([kl.new_tensor(3), kl.detach()]), rtol=1e-5, atol=0
+        found.sums["kl"], torch.stack([held.new_tensor(3), held.detach()]), rtol=1e-5, atol=0
     )
     for own, other in zip(
         torch.autograd.grad(found.loss, weights),
@@ -131,8 +131,8 @@ def test_kl_by_hand() -> None:
     base = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
     own = torch.tensor([[0.25, 0.5, 0.25], [0.1, 0.1, 0.8]])
     # Only the first differs: 0.5 ln 2 - 0.25 ln 2; logits may be off by a constant.
-    found = kl_to_base(own.log() + 3, base.log())
+    found = kl(base.log(), own.log() + 3)
     assert found.item() == pytest.approx(0.25 * math.log(2), rel=1e-6)
     # What neither ever says.
     barred = torch.tensor([[0.0, -math.inf, 1.0]])
-    assert kl_to_base(barred, barred).item() == 0
+    assert kl(barred, barred).item() == 0
