@@ -1,8 +1,9 @@
 """Packed rows: their columns, the vectors of a batch, and which token sees which.
 
 A row is stored as its segments, one behind the other: the trunk of a comb, its branches, the trunk of the
-next comb. Combs of a teacher stand behind the comb that they are of. The collator makes vectors of them and never a T x T mask: `gatt.comb.attention` makes what each
-attention back end needs from the vectors, on the device that uses it.
+next comb. Combs of a teacher stand behind the comb that they are of. The collator makes vectors of them
+and never a T x T mask: `gatt.comb.attention` makes what each attention back end needs from the vectors,
+on the device that uses it.
 
 Shapes: B rows, T tokens of the row, S segments, Q queries, K keys.
 """

@@ -205,8 +205,9 @@ class TrainConfig:
     too, and both lose the same exchanges). Longer ones lose whole oldest
     exchanges after the first; what then does not fit is dropped and counted."""
     max_tokens_per_row: int = 8192
-    """Most tokens of a dialogue in a packed row; what the teacher of `distil` reads is not counted. A longer one is cut into several rows, each with the
-    trunk and some of the turns: less memory, and the trunk encoded again."""
+    """Most tokens of a dialogue in a packed row, without what the teacher of `distil` reads. A longer one is
+    cut into several rows, each with the trunk and some of the turns: less memory, and the trunk encoded
+    again."""
     max_lost_targets: float = 0.5
     """Largest share of the targets that a run may lose because they cannot be learned as they stand; a
     run that would lose more stops before it loads the model. 1 trains on whatever is left."""

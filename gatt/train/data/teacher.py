@@ -1,4 +1,4 @@
-"""What the teacher of `distil` reads: the sampling view of a sample, in front of the replies that are learned."""
+"""What the teacher of `distil` reads: the sampling view, in front of the replies that are learned."""
 
 from __future__ import annotations
 

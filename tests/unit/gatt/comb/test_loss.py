@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,6 +126,37 @@ def test_a_model_that_scores_all_positions_whatever_it_is_asked(num_rows, of) ->
         of(model, GattCollator(0, "expanded")(rows))
     assert not model.lm_head._forward_pre_hooks
     assert "forward" not in model.lm_head.__dict__
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_a_teacher_reads_other_tokens_than_the_student(layout: str) -> None:
+    """Between combs of other objectives, one of which needs the base model at its own tokens."""
+    replies = (Branch(4, (40, 41), (40, 41), "distil"), Branch(6, (42,), (42,), "distil"))
+    first, second = (replace(reply, fork=fork) for reply, fork in zip(replies, (7, 3), strict=True))
+    apart = tuple(
+        Comb(tuple(range(start, start + 7)), (IGNORE,) * 7, (reply,), "distil")
+        for start, reply in ((50, first), (30, second))
+    )
+    taught = Comb(tuple(range(10, 16)), (IGNORE,) * 6, replies, "distil", teacher=apart)
+    model = lora_model("llama", None)
+    if layout == "comb":
+        enable_comb_attention(model)
+    batch = batch_of([PLAIN, COMB, taught, PLAIN], layout)
+    logits, labels = supervised_logits(model, batch)
+    assert labels.tolist() == [7, 3, 1, 40, 41, 42, 44, 43, 40, 41, 42, 7, 3, 1]
+    read = batch_of([PLAIN, *apart, PLAIN], layout)
+    with torch.no_grad(), model.disable_adapter():
+        base, base_labels = supervised_logits(model, read)
+        hidden = reference_hidden(model, batch)
+    assert base_labels.tolist() == [7, 3, 1, 40, 41, 42, 7, 3, 1]
+    is_plain = torch.tensor([True] * 3 + [False] * 3 + [True] * 3)
+    held = kl(base, logits[torch.tensor([0, 1, 2, 8, 9, 10, 11, 12, 13])])
+    found = batch_loss(model, batch, reference_KH=hidden)
+    expected = cross_entropy(logits[3:8], labels[3:8]) + held
+    torch.testing.assert_close(found.loss, expected, rtol=1e-5, atol=0)
+    assert [found.sums[name][0] for name in ("targets", "kl", "distil")] == [5, 6, 3]
+    plain = kl(base[is_plain], logits[torch.tensor([0, 1, 2, 11, 12, 13])])
+    assert found.sums["kl"][1].item() == pytest.approx(plain.item(), rel=1e-5)
 
 
 def test_kl_by_hand() -> None:
