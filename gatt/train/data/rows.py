@@ -177,7 +177,7 @@ def rows_in(
 
 def _student_lengths(combs: pa.Table) -> list[int]:
     """Return how many tokens the student reads of each row of combs."""
-    whole = pc.list_value_length(combs.column("input_ids")).to_pylist()
+    whole: list[int] = pc.list_value_length(combs.column("input_ids")).to_pylist()
     if not pc.any(pc.list_flatten(combs.column("teachers"))).as_py():
         return whole
     parts = zip(*(combs.column(name).to_pylist() for name in ("lengths", "teachers")), strict=True)
