@@ -22,7 +22,7 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TargetKind, TurnTarget
 from gatt.data.switches import texts_in_force
-from gatt.data.views import JOINT, prompt_of_turn, view_by_turn
+from gatt.data.views import JOINT, prompt_of_turn, view_by_turn, with_brief
 from gatt.generation.base import (
     Engine,
     FinishReason,
@@ -129,16 +129,11 @@ def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     first = sample.instruction.text if sample.instruction else None
     switches, num_turns = sample.switches or (), sample.dialogue.num_turns
     texts = texts_in_force(first, switches, num_turns)
-    told = [_told(text, config) for text in texts]
+    told = [with_brief(text, config.brief) for text in texts]
     view = view_by_turn(sample.dialogue, told)
     held = (sample.instruction, *(s.instruction for s in switches))
     taken = SampleTargets(config.quality, held)
     return [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
-
-
-def _told(text: str | None, config: TeacherConfig) -> str | None:
-    """Return what stands in front of a message: an instruction and the request to be brief."""
-    return " ".join(part for part in (text, config.brief) if part) or None
 
 
 def _can(turn: _Turn, kind: TargetKind) -> bool:
@@ -169,7 +164,7 @@ def _request(
         if instruction.hint and (is_last or not instruction.examples):
             last = Message("user", messages[-1].content + JOINT + instruction.hint)
             messages = (*messages[:-1], last)
-        told = _told(instruction.text, config)
+        told = with_brief(instruction.text, config.brief)
         examples = (
             Message("assistant", text) if i % 2 else Message("user", f"{told}{JOINT}{text}")
             for i, text in enumerate(instruction.examples)

@@ -1,8 +1,9 @@
 """Packed rows: their columns, the vectors of a batch, and which token sees which.
 
 A row is stored as its segments, one behind the other: the trunk of a comb, its branches, the trunk of the
-next comb. The collator makes vectors of them and never a T x T mask: `gatt.comb.attention` makes what each
-attention back end needs from the vectors, on the device that uses it.
+next comb. Combs of a teacher stand behind the comb that they are of. The collator makes vectors of them
+and never a T x T mask: `gatt.comb.attention` makes what each attention back end needs from the vectors,
+on the device that uses it.
 
 Shapes: B rows, T tokens of the row, S segments, Q queries, K keys.
 """
@@ -11,30 +12,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from gatt.comb.comb import IGNORE, Comb
-from gatt.comb.objectives.table import NUMBERS
+from gatt.comb.objectives.table import NUMBERS, READING_REFERENCE
 from gatt.errors import DataError
 
 Layout = Literal["comb", "expanded"]
-COLUMNS = ("input_ids", "labels", "forks", "lengths", "objectives", "partners")
+COLUMNS = ("input_ids", "labels", "forks", "lengths", "objectives", "partners", "teachers")
 TRUNK = 0
 """Branch id of trunk tokens, and the fork of a trunk; branches count from 1 within their document."""
+REFERENCE: Final = "reference."
+"""Begins the names of what the model without its adapter reads, where that is something else."""
 
 
 def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
     """Return the combs as the columns of one row of a `datasets.Dataset` (plain integers).
 
     `input_ids` and `labels` hold a value a token; `forks` (`TRUNK` for a trunk), `lengths`, `objectives`
-    (numbers of `gatt.comb.objectives.table`) and `partners` (whether it makes a pair with the segment
-    before it) a value a segment.
+    (numbers of `gatt.comb.objectives.table`), `partners` (whether it makes a pair with the segment
+    before it) and `teachers` (whether the teacher alone reads it) a value a segment.
     """
     columns: dict[str, Any] = {name: [] for name in COLUMNS}
-    for comb in combs:
+    with_teachers = ((one, one is not comb) for comb in combs for one in (comb, *comb.teacher))
+    for comb, is_teacher in with_teachers:
         trunk = (TRUNK, comb.trunk, comb.trunk_labels, comb.objective, comb.is_partner)
         branches = (
             (b.fork, b.input_ids, b.labels, b.objective, b.is_partner) for b in comb.branches
@@ -46,6 +50,7 @@ def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
             columns["lengths"].append(len(ids))
             columns["objectives"].append(NUMBERS[objective])
             columns["partners"].append(is_partner)
+            columns["teachers"].append(is_teacher)
     return columns
 
 
@@ -68,7 +73,9 @@ class GattCollator:
 
     Where a segment has another objective than the first of the table, the batch also holds `objectives`, the
     number at each token; where there are pairs of segments, `pairs`: k from 1 at the tokens of the first of
-    pair k, -k at those of its partner, else 0.
+    pair k, -k at those of its partner, else 0. Where there are combs of a teacher, the batch also holds
+    another batch, its names behind `REFERENCE`: these combs, and those without a teacher that need a
+    reference.
 
     Raises:
         DataError: a row with branches in the expanded layout.
@@ -96,6 +103,16 @@ class GattCollator:
             name: torch.tensor([value for row in features for value in row[name]])
             for name in COLUMNS
         }
+        teachers_S = columns.pop("teachers")
+        if not teachers_S.any():
+            return self._batch(columns)
+        reference = self._batch(_chosen(columns, _read_by_reference(teachers_S, **columns)))
+        named = {f"{REFERENCE}{name}": vector for name, vector in reference.items()}
+        return {**self._batch(_chosen(columns, ~teachers_S)), **named}
+
+    def _batch(self, columns: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Return the vectors of segments that are read together."""
+        columns = dict(columns)
         objectives_S, partners_S = columns.pop("objectives"), columns.pop("partners")
         more = {}
         if objectives_S.any():
@@ -132,6 +149,31 @@ class GattCollator:
             "attention_mask": padded(torch.ones_like(input_ids), 0),
             "labels": padded(labels, IGNORE),
         }
+
+
+def of_reference(batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return what the model without its adapter reads of a batch: its own one, or the batch itself."""
+    own = {n.removeprefix(REFERENCE): v for n, v in batch.items() if n.startswith(REFERENCE)}
+    return own or dict(batch)
+
+
+def _chosen(columns: Mapping[str, torch.Tensor], is_in_S: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Return the columns of some of the segments."""
+    is_in_T = is_in_S.repeat_interleave(columns["lengths"])
+    by_token = ("input_ids", "labels")
+    return {n: vector[is_in_T if n in by_token else is_in_S] for n, vector in columns.items()}
+
+
+def _read_by_reference(
+    teachers_S: torch.Tensor, forks: torch.Tensor, objectives: torch.Tensor, **_: torch.Tensor
+) -> torch.Tensor:
+    """Return whether the model without its adapter reads a segment: a teacher's, or of a comb without one."""
+    comb_S = ((forks == TRUNK) & ~teachers_S).cumsum(0) - 1
+    needs_S = torch.isin(objectives, objectives.new_tensor(READING_REFERENCE))
+    has_teacher_S, is_needed_S = (
+        torch.isin(comb_S, comb_S[is_there_S]) for is_there_S in (teachers_S, needs_S)
+    )
+    return teachers_S | (is_needed_S & ~has_teacher_S)
 
 
 def _pairs(partners_S: torch.Tensor) -> torch.Tensor:

@@ -56,7 +56,8 @@ class Comb:
 
     Raises:
         DataError: labels of another length, a first trunk token with a label
-            (nothing predicts it), a fork past the trunk, or a partner without its branch.
+            (nothing predicts it), a fork past the trunk, a partner without its branch, or a teacher that
+            does not read the same labels.
     """
 
     trunk: tuple[int, ...]
@@ -66,6 +67,9 @@ class Comb:
     """What the trunk's tokens with labels cost."""
     is_partner: bool = False
     """Whether it makes a pair with the comb before it: rows of `expand`."""
+    teacher: tuple[Comb, ...] = ()
+    """Where the teacher reads other tokens before the same replies: combs of them, with the same labels in
+    the same order, all in trunks or all in branches."""
 
     def __post_init__(self) -> None:
         if not self.trunk or len(self.trunk) != len(self.trunk_labels):
@@ -85,6 +89,17 @@ class Comb:
                     f"a partner branch after {second.fork} trunk tokens: expected it right behind the one "
                     "branch that it makes a pair with, at the same fork"
                 )
+        if self.teacher:
+            self._check_teacher()
+
+    def _check_teacher(self) -> None:
+        own, read = self.supervised, [x for comb in self.teacher for x in comb.supervised]
+        in_trunk = any(label != IGNORE for label in self.trunk_labels)
+        if own != read or (in_trunk and self.branches):
+            raise DataError(
+                f"a teacher of {len(read)} labels for a comb of {len(own)}: expected the same ones in the "
+                "same order, all in the trunk or all in branches"
+            )
 
     @property
     def num_tokens(self) -> int:
@@ -94,12 +109,19 @@ class Comb:
     @property
     def num_positions(self) -> int:
         """Most tokens that any of its tokens stands behind, itself included."""
-        return max(len(self.trunk), *(b.fork + len(b.input_ids) for b in self.branches), 0)
+        branches = (b.fork + len(b.input_ids) for b in self.branches)
+        teachers = (comb.num_positions for comb in self.teacher)
+        return max(len(self.trunk), *branches, *teachers, 0)
+
+    @property
+    def supervised(self) -> list[int]:
+        """The tokens that carry loss, in order."""
+        return [label for _, labels in self.labelled for label in labels if label != IGNORE]
 
     @property
     def num_supervised(self) -> int:
         """Number of tokens that carry loss."""
-        return sum(label != IGNORE for _, labels in self.labelled for label in labels)
+        return len(self.supervised)
 
     @property
     def labelled(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -116,12 +138,14 @@ def expand(comb: Comb) -> list[Comb]:
     comb must equal in loss and gradients, and the fallback for templates and
     models that cannot share a trunk.
     """
+    teachers = ((row,) for teacher in comb.teacher for row in expand(teacher))
     rows = [
         Comb(
             comb.trunk[: b.fork] + b.input_ids,
             (IGNORE,) * b.fork + b.labels,
             objective=b.objective,
             is_partner=b.is_partner,
+            teacher=next(teachers, ()),
         )
         for b in comb.branches
         if any(label != IGNORE for label in b.labels)
@@ -138,7 +162,7 @@ def fold(comb: Comb) -> Comb:
     labels of the trunk, and so does one that forks at its end, which is then
     appended. With history `sampled` no branch is left: one plain sequence.
     A branch whose place in the trunk carries loss already stays a branch, and so do both of a pair and one
-    whose objective is not the trunk's.
+    whose objective is not the trunk's. With a teacher all branches stay if one has to.
     """
     trunk, labels = list(comb.trunk), list(comb.trunk_labels)
     branches = []
@@ -156,7 +180,21 @@ def fold(comb: Comb) -> Comb:
             labels[branch.fork : end] = branch.labels
         else:
             branches.append(branch)
-    return replace(comb, trunk=tuple(trunk), trunk_labels=tuple(labels), branches=tuple(branches))
+    if comb.teacher and branches:
+        return comb
+    return replace(
+        comb,
+        trunk=tuple(trunk),
+        trunk_labels=tuple(labels),
+        branches=tuple(branches),
+        teacher=tuple(map(_fold_whole, comb.teacher)),
+    )
+
+
+def _fold_whole(comb: Comb) -> Comb:
+    """Return a comb without branches, or as it is: its labels stay in order."""
+    folded = fold(comb)
+    return comb if folded.branches else folded
 
 
 def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
@@ -165,6 +203,7 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
     Each has the part of the trunk that its branches see, the last one the whole
     trunk if that carries loss behind all forks. A trunk token carries its label
     in the first comb that holds it. Where the cuts fall depends on no label, and none parts a pair.
+    Each has the part of the teacher that reads its branches, whose tokens are not counted.
 
     Raises:
         DataError: one branch and its trunk alone are longer, or the trunk is.
@@ -200,13 +239,38 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
         ends[-1] = whole
     parts = []
     num_labelled = 0
+    num_read = 0
     for group, end in zip(groups, ends, strict=True):
         labels = (IGNORE,) * num_labelled + comb.trunk_labels[num_labelled:end]
+        teacher = _teacher_of(comb, num_read, num_read + len(group)) if group else comb.teacher
         parts.append(
-            replace(comb, trunk=comb.trunk[:end], trunk_labels=labels, branches=tuple(group))
+            replace(
+                comb,
+                trunk=comb.trunk[:end],
+                trunk_labels=labels,
+                branches=tuple(group),
+                teacher=teacher,
+            )
         )
-        num_labelled = end
+        num_labelled, num_read = end, num_read + len(group)
     return parts
+
+
+def _teacher_of(comb: Comb, start: int, end: int) -> tuple[Comb, ...]:
+    """Return the part of the teacher that reads some of the branches."""
+    found = []
+    for teacher in comb.teacher:
+        branches = teacher.branches[max(start, 0) : max(end, 0)]
+        if branches:
+            length = branches[-1].fork
+            labels = teacher.trunk_labels[:length]
+            found.append(
+                replace(
+                    teacher, trunk=teacher.trunk[:length], trunk_labels=labels, branches=branches
+                )
+            )
+        start, end = start - len(teacher.branches), end - len(teacher.branches)
+    return tuple(found)
 
 
 def _pairs(branches: Sequence[Branch]) -> list[list[Branch]]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import torch
 
 from gatt.comb.attention.backend import IMPLEMENTATION, Backend, CombAttention
-from gatt.comb.collator import RowGeometry
+from gatt.comb.collator import RowGeometry, of_reference
 from gatt.comb.comb import IGNORE
 from gatt.comb.head import Head, causal_lm, replaced
 from gatt.comb.objectives.base import ObjectiveTokens, Units
@@ -110,7 +110,11 @@ def reference_hidden(
     *,
     objectives: Objectives = DEFAULTS,
 ) -> torch.Tensor:
-    """Return what the LM head reads at the tokens whose objective needs a reference, `[K, H]`."""
+    """Return what the LM head reads at the tokens whose objective needs a reference, `[K, H]`.
+
+    The model reads the batch, or what a teacher reads in its place.
+    """
+    batch = of_reference(batch)
     labels_BT = batch["labels"].masked_fill(~objectives.reads_reference(batch), IGNORE)
     targets = Targets.of({**batch, "labels": labels_BT})
     inputs = targets.inputs(model, batch, backend)

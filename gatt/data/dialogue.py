@@ -7,7 +7,7 @@ A dialogue file is JSONL in the ecosystem's own form, one object a line::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, ClassVar, Literal, get_args
@@ -139,6 +139,12 @@ class Dialogue:
             )
         users = [index for index, m in enumerate(self.messages) if m.role == "user"]
         return type(self)(self.id, self.messages[: users[num_turns - 1] + 2])
+
+    def only_turns(self, turns: Sequence[int]) -> Dialogue:
+        """Return the dialogue with some of its turns (from 1, ascending) and its system message."""
+        first = int(self.has_system)
+        kept = (m for t in turns for m in self.messages[first + 2 * t - 2 : first + 2 * t])
+        return Dialogue(self.id, (*self.messages[:first], *kept))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the dialogue as one JSONL object; a message has the key `expect` only where it holds one."""

@@ -71,6 +71,11 @@ def view_by_turn(dialogue: Dialogue, texts: Sequence[str | None]) -> Dialogue:
     return Dialogue(dialogue.id, tuple(messages))
 
 
+def with_brief(text: str | None, brief: str | None) -> str | None:
+    """Return what a teacher reads in front of a message: an instruction and the request to be brief."""
+    return " ".join(part for part in (text, brief) if part) or None
+
+
 def announced(view: Dialogue, switches: Sequence[Switch]) -> Dialogue:
     """Return the view with the announcement of each change where it was made, and only there.
 

@@ -112,6 +112,32 @@ class PreferenceSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DistilSettings:
+    """The objective `distil`: how it compares with its teacher, and what that reads."""
+
+    direction: Literal["forward", "reverse"] = "forward"
+    """`forward`: KL(teacher || student), to cover all that the teacher would say; `reverse`:
+    KL(student || teacher), to say nothing that it would not."""
+    coef: float = 1.0
+    """Weight of a token learned by it against one of a plain dialogue, above 0."""
+    context_turns: int | None = None
+    """Number of latest exchanges that the teacher reads before the message that is answered, at least 0;
+    null: all that the student reads. Below all, each turn is read apart. Where the user asks for what was
+    told earlier, it reads all."""
+    brief: str | None = None
+    """Text that the teacher reads with every message, and the student never: `teacher.brief` of the run that
+    sampled the targets; null for none."""
+
+    def __post_init__(self) -> None:
+        _raise(
+            [
+                *_out_of_range(self, "above 0", "coef"),
+                *_out_of_range(self, "at least 0", "context_turns"),
+            ]
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """One training run: samples in, a LoRA adapter out.
 
@@ -145,13 +171,16 @@ class TrainConfig:
     supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
     """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
     (a control, 33 points worse), or the dialogue's own replies alone (a control that kept none)."""
-    objective: Literal["targets", "preference"] = "targets"
-    """What a dialogue with an instruction teaches: its sampled targets (the paper), or with `preference`
-    to prefer each turn's target to its rejected reply (DPO); turns without both are left out and counted.
-    The reference is the model without its adapter, also where `init_adapter` is given. One more forward
-    pass of each row."""
+    objective: Literal["targets", "preference", "distil"] = "targets"
+    """What a dialogue with an instruction teaches: its sampled targets (the paper); with `preference`
+    to prefer each turn's target to its rejected reply (DPO), turns without both are left out and counted;
+    with `distil`, at each token of the targets, the probabilities of the model that reads the instruction on
+    every turn (context distillation). Reference and teacher are the model without its adapter, also where
+    `init_adapter` is given: one more forward pass of each row."""
     preference: PreferenceSettings = field(default_factory=PreferenceSettings)
     """Settings of `objective: preference`."""
+    distil: DistilSettings = field(default_factory=DistilSettings)
+    """Settings of `objective: distil`."""
     plain_loss: Literal["targets", "kl"] = "targets"
     """What a dialogue without an instruction teaches: its sampled targets, like any other, or with `kl`
     nothing but to answer as before: on those targets, and its own replies where they are the history,
@@ -172,11 +201,13 @@ class TrainConfig:
     max_turns: int | None = None
     """Turns of each sample that are trained on, from the first; null takes all."""
     max_length: int = 2048
-    """Most tokens of one prompt and its target (of a pair: both replies). Longer ones lose whole oldest
+    """Most tokens of one prompt and its target (of a pair: both replies; of `distil`: the teacher's prompt
+    too, and both lose the same exchanges). Longer ones lose whole oldest
     exchanges after the first; what then does not fit is dropped and counted."""
     max_tokens_per_row: int = 8192
-    """Most tokens of a dialogue in a packed row. A longer one is cut into several rows, each with the
-    trunk and some of the turns: less memory, and the trunk encoded again."""
+    """Most tokens of a dialogue in a packed row, without what the teacher of `distil` reads. A longer one is
+    cut into several rows, each with the trunk and some of the turns: less memory, and the trunk encoded
+    again."""
     max_lost_targets: float = 0.5
     """Largest share of the targets that a run may lose because they cannot be learned as they stand; a
     run that would lose more stops before it loads the model. 1 trains on whatever is left."""

@@ -249,9 +249,9 @@ def model_card(
     settings = {name: _shown(getattr(config, name)) for name in names}
     for name in ("r", "lora_alpha", "lora_dropout"):
         settings[f"lora.{name}"] = _shown(adapter.get(name))
-    if config.objective == "preference":
-        for name, value in config_dict(config.preference).items():
-            settings[f"preference.{name}"] = _shown(value)
+    # Settings of an objective have its name.
+    if more := config_dict(config).get(config.objective):
+        settings |= {f"{config.objective}.{name}": _shown(value) for name, value in more.items()}
     if config.chat_template_kwargs:
         settings["chat_template_kwargs"] = json.dumps(dict(config.chat_template_kwargs))
     if config.init_adapter is not None:
@@ -266,6 +266,7 @@ def model_card(
             for name, num in report.objectives.items()
             if name != DEFAULT_OBJECTIVE
         },
+        **({"tokens that the teacher reads": read} if (read := report.num_teacher_tokens) else {}),
         "exchanges dropped by max_length": report.num_exchanges_dropped,
         **{f"targets, {_KINDS[k]}": report.kinds[k] for k in _KINDS if report.kinds.get(k)},
         **{f"samples, {family}": count for family, count in sorted(report.families.items())},

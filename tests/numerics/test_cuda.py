@@ -16,7 +16,7 @@ from gatt.comb.attention.backend import Backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import supervised_logits
-from gatt.comb.objectives.kl import kl_to_base
+from gatt.comb.objectives.kl import kl
 from gatt.comb.objectives.targets import cross_entropy
 from tests.numerics.test_architectures import ARCHITECTURES, VOCABULARY, lora_model
 
@@ -55,7 +55,7 @@ def outcome(
     if by_kl:
         with torch.no_grad(), model.disable_adapter():
             base, _ = supervised_logits(model, batch, backend)
-        loss = kl_to_base(supervised_logits(model, batch, backend)[0], base)
+        loss = kl(base, supervised_logits(model, batch, backend)[0])
     else:
         loss = cross_entropy(*supervised_logits(model, batch, backend))
     loss.backward()

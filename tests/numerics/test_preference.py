@@ -11,22 +11,17 @@ import pytest
 import torch
 from datasets import Dataset
 from peft import LoraConfig
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 from trl import DPOConfig, DPOTrainer
 
 from gatt.cli import main
 from gatt.comb.objectives.table import Objectives
-from gatt.train.config import LoraSettings, PreferenceSettings, TrainConfig
-from tests.support.models.first_step import logged, ready, record_steps
-from tests.support.models.foreign_templates import FOREIGN
-from tests.support.models.tiny import sample, write_samples
+from gatt.train.config import PreferenceSettings, TrainConfig
+from tests.support.models import objective_steps
+from tests.support.models.first_step import ready
+from tests.support.models.objective_steps import assert_same
+from tests.support.models.tiny import sample
 
-TOLERANCE = 2e-5
-ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "llama": {},
-    "qwen2": {},
-    "gemma2": {"attn_logit_softcapping": 5.0, "final_logit_softcapping": 4.0, "sliding_window": 24},
-}
 REJECTED = (
     ("Non.", "I am an AI and cannot say what the sea is like.", None, "Oui !"),
     ("As I said: it is quiet.", "Bof.", "Where?"),
@@ -52,47 +47,15 @@ NUM_PAIRS = 5
 
 def run_of(folder: Path, template: str, architecture: str, **settings: Any) -> TrainConfig:
     """Return the run of a random model under a template; one step takes all pairs."""
-    tokenizer = next(one for one in FOREIGN if one.id == template).tokenizer()
-    tokenizer.save_pretrained(folder / "model")
-    torch.manual_seed(0)
-    config = AutoConfig.for_model(
-        architecture, vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48,
-        num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
-        max_position_embeddings=512, pad_token_id=0, bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id, initializer_range=0.2, **ARCHITECTURES[architecture],
-    )  # fmt: skip
-    AutoModelForCausalLM.from_config(config).save_pretrained(folder / "model")
-    write_samples(folder / "samples.jsonl", samples())
-    told: dict[str, Any] = {
-        "objective": "preference",
-        "gradient_accumulation_steps": 1,
-        "per_device_train_batch_size": 2,
-        **settings,
-    }
-    return TrainConfig(
-        model=str(folder / "model"),
-        samples=(folder / "samples.jsonl",),
-        output_dir=folder / "out",
-        lora=LoraSettings(r=4, lora_alpha=8),
-        max_grad_norm=0.0,
-        logging_steps=1,
-        max_steps=1,
-        report_to="none",
-        disable_tqdm=True,
-        **told,
+    return objective_steps.run_of(
+        folder, template, architecture, samples(), objective="preference", **settings
     )
 
 
 def step_of(trainer: Any) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
     """Return what the first step logs, and its gradients."""
-    generator = torch.Generator().manual_seed(2)
-    for name, weight in trainer.model.named_parameters():
-        if "lora_A" in name:
-            weight.data = torch.randn(weight.shape, generator=generator) * 0.2
-    (loss,), (gradients,) = record_steps(trainer)
     names = ("chosen", "rejected", "accuracies", "margins")
-    rewards = {f"rewards/{name}": logged(trainer, f"rewards/{name}")[0] for name in names}
-    return {"loss": loss, **rewards}, gradients
+    return objective_steps.step_of(trainer, [f"rewards/{name}" for name in names])
 
 
 def step_of_trl(folder: Path, config: TrainConfig) -> tuple[dict[str, float], Any]:
@@ -124,15 +87,6 @@ def step_of_trl(folder: Path, config: TrainConfig) -> tuple[dict[str, float], An
         ),
     )  # fmt: skip
     return step_of(trainer)
-
-
-def assert_same(found: Any, expected: Any) -> None:
-    # A reward is the small difference of sums of some hundred nats, in float32.
-    assert found[0] == pytest.approx(expected[0], rel=TOLERANCE, abs=5e-5)
-    assert found[1].keys() == expected[1].keys()
-    for name, gradient in expected[1].items():
-        assert gradient.norm() > 0, name
-        assert (found[1][name] - gradient).norm() < TOLERANCE * gradient.norm(), name
 
 
 RPO = PreferenceSettings(beta=0.2, loss_type=("sigmoid", "sft"), loss_weights=(1.0, 0.3))

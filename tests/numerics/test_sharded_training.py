@@ -111,13 +111,14 @@ def test_two_processes_train_what_one_trains(
     assert len(one["kl"]["plain_kl"]) > 1
     assert one["kl"]["plain_kl"][-1] > 0
     assert one["preference"]["rewards/margins"][-1] != 0
+    assert one["distil"]["distil_kl"][-1] > 0
     for run_name, expected in one.items():
         found = two[run_name]
         is_rounded = kind == "DEEPSPEED" and run_name.startswith("bf16")
         most = 1e-3 if is_rounded else TOLERANCE
         assert len(found["loss"]) == NUM_STEPS
         assert found["num_supervised_tokens"] == expected["num_supervised_tokens"], run_name
-        for key in ("loss", "grad_norm", "plain_kl", "mean_token_accuracy", "rewards/margins"):
+        for key in expected.keys() - {"adapter"}:
             assert found[key] == pytest.approx(expected[key], rel=most, abs=1e-7), (run_name, key)
         most_error = 1e-2 if is_rounded else TOLERANCE
         assert error(weights(found), weights(expected)) < most_error, run_name

@@ -121,7 +121,9 @@ class Objective(ABC):
     unit: ClassVar[str] = "tokens"
     """What its metrics are means over, a field of `Units`."""
     needs_reference: ClassVar[bool] = False
-    """Whether it reads the model without its adapter at the same tokens."""
+    """Whether it compares with the model without its adapter, at the same tokens with labels."""
+    has_teacher: ClassVar[bool] = False
+    """Whether that model reads the sampling view before them, as the teacher did."""
     needs_pairs: ClassVar[bool] = False
     """Whether it compares the target of a turn with a rejected reply, its partner branch."""
     learns_own_replies: ClassVar[bool] = False

@@ -33,20 +33,19 @@ class Kl(Objective):
         """Return the weighted divergence, and the divergence without its weight, in nats."""
 
         def held(piece: Piece) -> tuple[torch.Tensor, torch.Tensor]:
-            kl = kl_to_base(piece.logits_PV, piece.reference_PV())
-            return self.coef * kl, kl.detach()
+            found = kl(piece.reference_PV(), piece.logits_PV)
+            return self.coef * found, found.detach()
 
         loss, kl_1 = tokens.in_pieces(held, 1)
         return Cost({"tokens": loss}, kl_1)
 
 
-def kl_to_base(logits_PV: torch.Tensor, base_PV: torch.Tensor) -> torch.Tensor:
-    """Return the summed KL divergence KL(base || model), in nats, in float32 at least.
+def kl(said_PV: torch.Tensor, model_PV: torch.Tensor) -> torch.Tensor:
+    """Return the summed KL divergence KL(said || model) of logits, in nats, in float32 at least.
 
-    The forward direction, as in distillation (Hinton et al., arXiv:1503.02531), with the model
-    without its adapter as the teacher: it covers all that the base model would say. No gradient
-    reaches its logits.
+    With the model without its adapter as `said` it is the forward direction, as in distillation (Hinton et
+    al., arXiv:1503.02531): it covers all that the base model would say.
     """
-    own_PV, held_PV = (at_least_float32(x).log_softmax(-1) for x in (logits_PV, base_PV.detach()))
-    # What the base never says, at -inf, adds nothing.
-    return (held_PV.exp() * (held_PV - own_PV).masked_fill(held_PV == -math.inf, 0)).sum()
+    said_PV, model_PV = (at_least_float32(x).log_softmax(-1) for x in (said_PV, model_PV))
+    # What is never said, at -inf, adds nothing.
+    return (said_PV.exp() * (said_PV - model_PV).masked_fill(said_PV == -math.inf, 0)).sum()

@@ -10,14 +10,17 @@ import torch
 
 from gatt.comb.comb import IGNORE
 from gatt.comb.objectives.base import Objective, Units
+from gatt.comb.objectives.distil import Distil
 from gatt.comb.objectives.kl import Kl
 from gatt.comb.objectives.preference import Preference
 from gatt.comb.objectives.targets import Targets
 
 TABLE: Final[Mapping[str, type[Objective]]] = {
-    objective.name: objective for objective in (Targets, Kl, Preference)
+    objective.name: objective for objective in (Targets, Kl, Preference, Distil)
 }
 NUMBERS: Final[Mapping[str, int]] = {name: number for number, name in enumerate(TABLE)}
+READING_REFERENCE: Final = tuple(n for o, n in NUMBERS.items() if TABLE[o].needs_reference)
+"""Numbers of those that need the model without its adapter."""
 
 
 @dataclass(frozen=True)

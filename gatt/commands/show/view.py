@@ -112,6 +112,10 @@ def _row(
         what = "rejected branch" if branch.is_partner else "branch"
         title = f"{what} of turn {turn_of[branch.fork]}, {len(branch.input_ids)} tokens after trunk token "
         yield f"\n{title}{branch.fork}\n{_marked(tokenizer, branch.input_ids, branch.labels)}"
+    for teacher in comb.teacher:
+        title = f"the teacher of {teacher.num_supervised} of these tokens reads"
+        text = _marked(tokenizer, teacher.trunk, (IGNORE,) * len(teacher.trunk))
+        yield f"\n{title} {len(teacher.trunk)} tokens\n{text}"
 
 
 def _marked(tokenizer: Tokenizer, ids: Sequence[int], labels: Sequence[int]) -> str:
@@ -130,6 +134,8 @@ def _counts(combs: Sequence[Comb]) -> str:
     total = sum(comb.num_tokens for comb in combs)
     supervised = sum(comb.num_supervised for comb in combs)
     counts = f"tokens: {total} in {len(combs)} rows; {supervised} supervised"
+    if read := sum(one.num_tokens for comb in combs for one in comb.teacher):
+        counts += f"; {read} read by the teacher"
     if any(comb.branches for comb in combs):
         expanded = sum(row.num_tokens for comb in combs for row in expand(comb))
         counts += f"; {expanded} in one row a target ({expanded / total:.2f} times that)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Branch, Comb
 from gatt.comb.objectives.table import TABLE
@@ -28,9 +28,11 @@ from gatt.models.encoded_view import (
     reply_span,
 )
 from gatt.models.template_facts import TemplateFacts
-from gatt.train.config import TrainConfig
+from gatt.train.config import DistilSettings, TrainConfig
+from gatt.train.data.teacher import Teacher, teacher_combs
 
 Supervise = Literal["last_turn", "all_turns", "context_only"]
+AS_PUBLISHED: Final = DistilSettings()
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def build_combs(
     objective: str = DEFAULT_OBJECTIVE,
     max_length: int | None = None,
     keeps_prefixes: bool = True,
+    distil: DistilSettings = AS_PUBLISHED,
 ) -> BuiltSample:
     """Return the combs of a sample: ids and labels from one pass, so they cannot drift.
 
@@ -95,20 +98,22 @@ def build_combs(
         placement: where the instruction stands.
         supervise: which tokens carry loss.
         objective: what they cost. Where it needs pairs, a target is followed by its rejected reply, and a
-            turn without both gives neither.
-        max_length: most tokens that one prompt and its target may take. A longer
+            turn without both gives neither. Where it has a teacher, so has the comb.
+        max_length: most tokens that one prompt and its target may take, that of a teacher too. A longer
             prompt loses whole oldest exchanges after the first, as few as will
             do; turn 1 with the instruction, turns that change it and its own turn
             stay. Turns that lose the same exchanges share a comb.
         keeps_prefixes: whether the chat template leaves earlier turns as they are. If not,
             own replies that are learned get a comb each, behind the prompt that the model sees.
+        distil: how a teacher reads.
 
     A target whose prompt is not the beginning of the later ones (a reply that
     begins with a line break may merge with it) gets a comb of its own; one that
     cannot be encoded, or stands behind a message that holds a control token, is
     dropped with its reason, and the others stay.
     """
-    builder = _Builder(tokenizer, sample, placement, max_length, objective)
+    teacher = Teacher(sample, distil) if TABLE[objective].has_teacher else None
+    builder = _Builder(tokenizer, sample, placement, max_length, objective, teacher)
     learns_own = supervise != "last_turn"
     found = list(
         builder.parts(
@@ -142,6 +147,7 @@ class _Builder:
     placement: TrainingPlacement
     max_length: int | None
     objective: str = DEFAULT_OBJECTIVE
+    teacher: Teacher | None = None
     problems: list[str] = field(default_factory=list)
     _own_replies: dict[int, str | None] = field(default_factory=dict)
     """By turn: the problem of an own reply, None where a trunk has its labels."""
@@ -192,28 +198,35 @@ class _Builder:
                 return
             view = view_of_turns(self.sample, turns, self.placement)
             forks = self._forks(view, turns, waiting)
-            prompts = {turn: prompt for turn, (prompt, _) in forks.items()}
+            prompts = {turn: fork.prompt for turn, fork in forks.items()}
             for trunk, together in _trunks(prompts):
                 shown = turns[: turns.index(together[-1]) + 1]
                 labels = [IGNORE] * len(trunk.ids)
                 if labels_trunk:
                     self._label_own_replies(labels, view, shown, trunk, prompts)
-                branches = []
-                for prompt, replies in (forks[turn] for turn in together):
-                    for number, ids in enumerate(replies):
+                branches, read = [], []
+                for fork in (forks[turn] for turn in together):
+                    for number, ids in enumerate(fork.replies):
                         target = ids if has_loss else (IGNORE,) * len(ids)
-                        fork = len(prompt.ids)
-                        branches.append(Branch(fork, ids, target, self.objective, number > 0))
-                comb = Comb(trunk.ids, tuple(labels), tuple(branches), self.objective)
+                        place = len(fork.prompt.ids)
+                        branches.append(Branch(place, ids, target, self.objective, number > 0))
+                    read += [(prompt, fork.replies[0]) for prompt in fork.teacher]
+                comb = Comb(
+                    trunk.ids,
+                    tuple(labels),
+                    tuple(branches),
+                    self.objective,
+                    teacher=teacher_combs(read, self.objective),
+                )
                 yield num_dropped, BuiltComb(comb, shown, together)
 
     def _forks(
         self, view: Dialogue, turns: tuple[int, ...], waiting: dict[int, tuple[str, ...]]
-    ) -> dict[int, tuple[Prompt, list[tuple[int, ...]]]]:
+    ) -> dict[int, _Fork]:
         """Return prompt and replies of each waiting turn that fits; none of them waits any longer."""
         telling = telling_turns(self.sample)
         most = self.max_length
-        forks: dict[int, tuple[Prompt, list[tuple[int, ...]]]] = {}
+        forks: dict[int, _Fork] = {}
         is_full = False
         for index, turn in enumerate(turns, start=1):
             # The instruction and this turn alone: nothing is left to drop.
@@ -234,13 +247,19 @@ class _Builder:
                     raise DataError(
                         f"dialogue {view.id!r}, turn {turn}: a rejected reply that is the target"
                     )
+                read = []
+                if self.teacher is not None:
+                    shown, (reply,) = turns[:index], waiting[turn]
+                    read = [self.teacher.prompt(self.tokenizer, shown, reply, replies[0])]
             except (DataError, TemplateError) as error:
                 self.problems.append(str(error))
                 del waiting[turn]
                 continue
-            num_tokens = len(prompt.ids) + sum(map(len, replies))
+            longest = max(len(one.ids) for one in (prompt, *read))
+            num_tokens = longest + sum(map(len, replies))
+            is_full = is_full or (most is not None and longest > most)
             if most is None or num_tokens <= most:
-                forks[turn] = prompt, replies
+                forks[turn] = _Fork(prompt, replies, read)
                 del waiting[turn]
             elif is_bare:
                 self.problems.append(_too_long(self.sample, turn, num_tokens, most))
@@ -278,6 +297,17 @@ class _Builder:
         )
         problems = (self._own_replies.get(turn, behind.format(turn)) for turn in range(1, last))
         return [problem for problem in problems if problem]
+
+
+@dataclass(frozen=True)
+class _Fork:
+    """A turn that is learned."""
+
+    prompt: Prompt
+    replies: list[tuple[int, ...]]
+    """One, or both of a pair."""
+    teacher: list[Prompt]
+    """The prompt of the teacher, where there is one."""
 
 
 def _trunks(prompts: Mapping[int, Prompt]) -> Iterator[tuple[Prompt, tuple[int, ...]]]:
@@ -323,12 +353,8 @@ def view_of_turns(
 ) -> Dialogue:
     """Return the training view of the given turns of a sample (from 1, ascending)."""
     instruction = sample.instruction.text if sample.instruction else None
-    messages = sample.dialogue.messages
-    first = int(sample.dialogue.has_system)
-    kept = [m for t in turns for m in messages[first + 2 * t - 2 : first + 2 * t]]
-    dialogue = Dialogue(sample.dialogue.id, (*messages[:first], *kept))
     switches = on_turns(sample.switches or (), turns)
-    return training_view(dialogue, instruction, placement, switches)
+    return training_view(sample.dialogue.only_turns(turns), instruction, placement, switches)
 
 
 @dataclass(frozen=True)
@@ -414,6 +440,7 @@ def encode_sample(
         objective=one.objective,
         max_length=config.max_length,
         keeps_prefixes=facts.is_prefix_preserving,
+        distil=config.distil,
     )
 
 
@@ -430,6 +457,7 @@ def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> 
             placement=one.placement,
             objective=one.objective,
             max_length=config.max_length,
+            distil=config.distil,
         )
         dropped += built.dropped_targets
         parts += (

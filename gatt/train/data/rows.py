@@ -47,7 +47,7 @@ SCHEMA: Final = pa.schema(
     {
         **dict.fromkeys(("input_ids", "labels", "forks", "lengths"), pa.list_(pa.int32())),
         "objectives": pa.list_(pa.int8()),
-        "partners": pa.list_(pa.bool_()),
+        **dict.fromkeys(("partners", "teachers"), pa.list_(pa.bool_())),
     }
 )
 """The columns of `gatt.comb.collator.combs_to_features`."""
@@ -149,7 +149,7 @@ def rows_in(
 
     combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
     if config.pack_rows and report.layout == "comb":
-        lengths = pc.list_value_length(combs.data.column("input_ids")).to_pylist()
+        lengths = _student_lengths(combs.data)
         groups = best_fit(lengths, config.max_tokens_per_row)
     else:
         groups = [[number] for number in range(len(combs))]
@@ -173,6 +173,18 @@ def rows_in(
 
     # Put together when they are read.
     return numbers.with_transform(read)
+
+
+def _student_lengths(combs: pa.Table) -> list[int]:
+    """Return how many tokens the student reads of each row of combs."""
+    whole: list[int] = pc.list_value_length(combs.column("input_ids")).to_pylist()
+    if not pc.any(pc.list_flatten(combs.column("teachers"))).as_py():
+        return whole
+    parts = zip(*(combs.column(name).to_pylist() for name in ("lengths", "teachers")), strict=True)
+    return [
+        num - sum(length for length, is_read in zip(*part, strict=True) if is_read)
+        for num, part in zip(whole, parts, strict=True)
+    ]
 
 
 def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:

@@ -110,6 +110,8 @@ class RowReport:
     """Target replies of the samples used; with `context_only` those of instructed ones carry no loss."""
     num_tokens: int = 0
     num_supervised_tokens: int = 0
+    num_teacher_tokens: int = 0
+    """That the teacher of `distil` reads beside them."""
     num_positions: int = 0
     """Tokens of the longest prompt with its target."""
     num_exchanges_dropped: int = 0
@@ -150,6 +152,7 @@ class RowReport:
         """Count the tokens of a comb."""
         self.num_tokens += comb.num_tokens
         self.num_supervised_tokens += comb.num_supervised
+        self.num_teacher_tokens += sum(one.num_tokens for one in comb.teacher)
         for objective, labels in comb.labelled:
             if num := sum(label != IGNORE for label in labels):
                 self.objectives[objective] += num

@@ -50,21 +50,33 @@ def combs(draw: st.DrawFn, *, max_turns: int = 8) -> Comb:
 def combs_of(columns: Mapping[str, Any]) -> list[Comb]:
     """Return the combs of one row of `combs_to_features`."""
     combs: list[Comb] = []
+    taught: list[bool] = []
     at = 0
     names = list(TABLE)
-    for fork, length, number, is_partner in zip(
-        *(columns[name] for name in ("forks", "lengths", "objectives", "partners")), strict=True
+    segments = ("forks", "lengths", "objectives", "partners", "teachers")
+    for fork, length, number, is_partner, is_teacher in zip(
+        *(columns[name] for name in segments), strict=True
     ):
         objective = names[number]
         ids, labels = (tuple(columns[name][at : at + length]) for name in ("input_ids", "labels"))
         at += length
         if fork == TRUNK:
             combs.append(Comb(ids, labels, (), objective, is_partner))
+            taught.append(is_teacher)
         else:
             last = combs[-1]
             branch = Branch(fork, ids, labels, objective, is_partner)
             combs[-1] = replace(last, branches=(*last.branches, branch))
-    return combs
+    found: list[Comb] = []
+    read: list[Comb] = []
+    # From the last to the first: the teachers of a comb stand behind it.
+    for comb, is_teacher in zip(reversed(combs), reversed(taught), strict=True):
+        if is_teacher:
+            read.insert(0, comb)
+        else:
+            found.insert(0, replace(comb, teacher=tuple(read)))
+            read = []
+    return found
 
 
 def vectors_of(combs: Sequence[Comb]) -> dict[str, torch.Tensor]:

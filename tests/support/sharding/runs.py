@@ -60,9 +60,13 @@ RUNS: dict[str, tuple[list[GattSample], dict[str, Any]]] = {
             "per_device_train_batch_size": 1,
         },
     ),
+    "distil": (
+        PAIRS,
+        {"objective": "distil", "plain_loss": "kl", "per_device_train_batch_size": 1},
+    ),
 }
 """Samples, and settings beside the common ones."""
-IN_PIECES = ("pieces", "kl", "head", "preference")
+IN_PIECES = ("pieces", "kl", "head", "preference", "distil")
 """Runs whose processes have many pieces each, and different numbers of them."""
 RESUMED = ("equal", "bf16", "preference")
 """Runs whose last step is trained again, from the checkpoint before it."""
@@ -124,6 +128,7 @@ def trained(config: TrainConfig) -> dict[str, Any]:
         "mean_token_accuracy",
         "plain_kl",
         "rewards/margins",
+        "distil_kl",
         "num_supervised_tokens",
     )
     return {

@@ -81,6 +81,10 @@ def test_fold_by_hand() -> None:
             "a branch of 1 tokens after 3 trunk tokens does not fit in 3",
         ),
         (
+            lambda: Comb((1, 2), (X, 2), teacher=(Comb((1, 3), (X, 3)),)),
+            "a teacher of 1 labels for a comb of 1",
+        ),
+        (
             lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3), 2),
             "a trunk of 3 tokens does not fit in 2",
         ),
@@ -96,6 +100,23 @@ def test_what_is_made_of_a_comb_is_learned_as_it_is() -> None:
     made = [*expand(comb), fold(comb), *split_to_fit(comb, 5)]
     assert len(made) == 2 + 1 + 2
     assert all(objective == "kl" for one in made for objective, _ in one.labelled)
+
+
+def test_a_teacher_reads_the_same_replies_whatever_is_made_of_a_comb() -> None:
+    first, second = Branch(2, (3, 4), (3, 4)), Branch(5, (6,), (6,))
+    teacher = Comb((8, 8, 8, 3, 4, 9), (X,) * 6, (Branch(3, (3, 4), (3, 4)), Branch(6, (6,), (6,))))
+    comb = Comb((1, 2, 3, 4, 5), (X,) * 5, (first, second), teacher=(teacher,))
+    assert [row.teacher for row in expand(comb)] == [(row,) for row in expand(teacher)]
+    assert [part.teacher for part in split_to_fit(comb, 7)] == [
+        (Comb((8, 8, 8), (X,) * 3, teacher.branches[:1]),),
+        (Comb(teacher.trunk, (X,) * 6, teacher.branches[1:]),),
+    ]
+    whole = Comb((8, 8, 8, 3, 4, 9, 6), (X, X, X, 3, 4, X, 6))
+    assert fold(comb) == Comb((1, 2, 3, 4, 5, 6), (X, X, 3, 4, X, 6), teacher=(whole,))
+    # One of two that the trunk does not say: in the trunk the other one would come first.
+    other = replace(comb, trunk=(1, 2, 9, 9, 5))
+    assert fold(other) == other
+    assert comb.num_positions == 7
 
 
 def test_a_pair_stays_together() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss, reference_hidden, supervised_logits
-from gatt.comb.objectives.kl import Kl, kl_to_base
+from gatt.comb.objectives.kl import Kl, kl
 from gatt.comb.objectives.table import Objectives
 from gatt.comb.objectives.targets import cross_entropy
 from gatt.errors import TrainingError
@@ -74,14 +75,14 @@ def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None
         base, _ = supervised_logits(model, batch)
         base_hidden = reference_hidden(model, batch)
     logits, labels = supervised_logits(model, batch)
-    kl = kl_to_base(logits[-3:], base[-3:])
-    expected = cross_entropy(logits[:-3], labels[:-3]) + 3 * kl
+    held = kl(base[-3:], logits[-3:])
+    expected = cross_entropy(logits[:-3], labels[:-3]) + 3 * held
     found = batch_loss(model, batch, objectives=Objectives((Kl(3.0),)), reference_KH=base_hidden)
     torch.testing.assert_close(found.loss, expected, rtol=1e-5, atol=0)
     correct = (logits[:-3].argmax(-1) == labels[:-3]).sum()
     assert found.sums["targets"].tolist() == [5, correct]
     torch.testing.assert_close(
-        found.sums["kl"], torch.stack([kl.new_tensor(3), kl.detach()]), rtol=1e-5, atol=0
+        found.sums["kl"], torch.stack([held.new_tensor(3), held.detach()]), rtol=1e-5, atol=0
     )
     for own, other in zip(
         torch.autograd.grad(found.loss, weights),
@@ -127,12 +128,43 @@ def test_a_model_that_scores_all_positions_whatever_it_is_asked(num_rows, of) ->
     assert "forward" not in model.lm_head.__dict__
 
 
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_a_teacher_reads_other_tokens_than_the_student(layout: str) -> None:
+    """Between combs of other objectives, one of which needs the base model at its own tokens."""
+    replies = (Branch(4, (40, 41), (40, 41), "distil"), Branch(6, (42,), (42,), "distil"))
+    first, second = (replace(reply, fork=fork) for reply, fork in zip(replies, (7, 3), strict=True))
+    apart = tuple(
+        Comb(tuple(range(start, start + 7)), (IGNORE,) * 7, (reply,), "distil")
+        for start, reply in ((50, first), (30, second))
+    )
+    taught = Comb(tuple(range(10, 16)), (IGNORE,) * 6, replies, "distil", teacher=apart)
+    model = lora_model("llama", None)
+    if layout == "comb":
+        enable_comb_attention(model)
+    batch = batch_of([PLAIN, COMB, taught, PLAIN], layout)
+    logits, labels = supervised_logits(model, batch)
+    assert labels.tolist() == [7, 3, 1, 40, 41, 42, 44, 43, 40, 41, 42, 7, 3, 1]
+    read = batch_of([PLAIN, *apart, PLAIN], layout)
+    with torch.no_grad(), model.disable_adapter():
+        base, base_labels = supervised_logits(model, read)
+        hidden = reference_hidden(model, batch)
+    assert base_labels.tolist() == [7, 3, 1, 40, 41, 42, 7, 3, 1]
+    is_plain = torch.tensor([True] * 3 + [False] * 3 + [True] * 3)
+    held = kl(base, logits[torch.tensor([0, 1, 2, 8, 9, 10, 11, 12, 13])])
+    found = batch_loss(model, batch, reference_KH=hidden)
+    expected = cross_entropy(logits[3:8], labels[3:8]) + held
+    torch.testing.assert_close(found.loss, expected, rtol=1e-5, atol=0)
+    assert [found.sums[name][0] for name in ("targets", "kl", "distil")] == [5, 6, 3]
+    plain = kl(base[is_plain], logits[torch.tensor([0, 1, 2, 11, 12, 13])])
+    assert found.sums["kl"][1].item() == pytest.approx(plain.item(), rel=1e-5)
+
+
 def test_kl_by_hand() -> None:
     base = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
     own = torch.tensor([[0.25, 0.5, 0.25], [0.1, 0.1, 0.8]])
     # Only the first differs: 0.5 ln 2 - 0.25 ln 2; logits may be off by a constant.
-    found = kl_to_base(own.log() + 3, base.log())
+    found = kl(base.log(), own.log() + 3)
     assert found.item() == pytest.approx(0.25 * math.log(2), rel=1e-6)
     # What neither ever says.
     barred = torch.tensor([[0.0, -math.inf, 1.0]])
-    assert kl_to_base(barred, barred).item() == 0
+    assert kl(barred, barred).item() == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from gatt.data.sample import TargetKind
-from gatt.train.config import TrainConfig
+from gatt.train.config import DistilSettings, TrainConfig
 from gatt.train.data.samples import RowReport
 from gatt.train.run_folder import model_card
 
@@ -27,6 +27,17 @@ def test_the_card_says_how_plain_dialogues_are_learned() -> None:
     assert "KL" not in taught
     assert "mean loss 1.5000." in taught
     assert "| plain_loss | targets |" in taught
+
+
+def test_the_card_names_the_settings_of_the_objective() -> None:
+    settings = {"objective": "distil", "distil": DistilSettings(direction="reverse", coef=0.5)}
+    text = card(config=settings, objectives={"distil": 8}, num_teacher_tokens=99)
+    assert "| distil.direction | reverse |" in text
+    assert "| distil.coef | 0.5 |" in text
+    assert "| tokens that the teacher reads | 99 |" in text
+    assert "(reverse KL divergence, `objective: distil`)" in text
+    assert "| preference.beta | 0.1 |" in card(config={"objective": "preference"})
+    assert "distil" not in card(config={"objective": "preference"})
 
 
 def test_the_card_says_in_words_how_every_kind_of_target_was_made() -> None:

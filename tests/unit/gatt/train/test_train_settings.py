@@ -23,7 +23,7 @@ from gatt.models.chat_template import render
 from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
-from gatt.train.config import LoraSettings, PreferenceSettings
+from gatt.train.config import DistilSettings, LoraSettings, PreferenceSettings
 from gatt.train.run import open_store, prepare, train
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, write_samples
@@ -183,6 +183,15 @@ def test_preferences_that_cannot_be(settings: dict[str, Any], facts: list[str]) 
     with pytest.raises(ConfigError) as error:
         PreferenceSettings(**settings)
     assert all(fact in str(error.value) for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fact"),
+    [({"coef": 0.0}, "coef is 0.0"), ({"context_turns": -1}, "context_turns is -1")],
+)
+def test_distillation_that_cannot_be(settings: dict[str, Any], fact: str) -> None:
+    with pytest.raises(ConfigError, match=fact):
+        DistilSettings(**settings)
 
 
 def test_an_adapter_without_a_base_to_hold_to(make: Any, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def printed(*given: Any) -> str:
         {"placement": "first_user", "max_length": 150},
         {"supervise": "all_turns", "max_length": 200, "max_tokens_per_row": 250},
         {"plain_loss": "kl", "history": "mixed"},
+        {"objective": "distil", "history": "mixed"},
     ],
 )
 def test_shows_what_training_trains_on(
@@ -53,6 +54,8 @@ def test_shows_what_training_trains_on(
         learned = ""
         for comb in combs[: len(combs) - len(more)]:
             branches = ((b.input_ids, b.labels) for b in comb.branches)
+            for teacher in comb.teacher:
+                assert f"\n{tokenizer.decode(teacher.trunk)}\n" in shown
             for ids, labels in ((comb.trunk, comb.trunk_labels), *branches):
                 assert f"\n{tokenizer.decode(ids)}\n" in shown
                 own = [i for i, label in zip(ids, labels, strict=True) if label != -100]
