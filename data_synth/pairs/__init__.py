@@ -1,0 +1,1 @@
+"""Pairs of a model's own replies: what it should say rather than what it says."""

@@ -1,0 +1,73 @@
+"""Configuration of `gatt pairs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from data_synth.filters import QualityConfig
+from gatt.data.views import Placement
+from gatt.errors import ConfigError
+from gatt.generation.base import SamplingConfig
+from gatt.generation.config import EngineConfig
+
+ReadHistory = Literal["own", "reference"]
+_MOST_REPLIES: Final = 100
+"""To one turn: the reply that is looked for does not come."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsConfig:
+    """A model's own replies to the turns of samples, as pairs.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    samples: tuple[Path, ...]
+    """Files of `gatt synth`, whose dialogues and instructions are used. Samples without an instruction are
+    taken over as they are: they keep ordinary answers intact."""
+    output_dir: Path
+    """Folder of `samples.jsonl` and of its counts, `pairs.json`."""
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    """The base model."""
+    adapter: Path | None = None
+    """Folder of the adapter that replies; null: the base model itself."""
+    replies: int = 4
+    """Draws for each turn, at least 2."""
+    histories: tuple[ReadHistory, ...] = ("own", "reference")
+    """What the model reads, each a sample of its own: `own` its earlier replies, of each turn the first draw;
+    `reference` those of the dialogue (people's history)."""
+    sampling: SamplingConfig = field(
+        default_factory=lambda: SamplingConfig(max_new_tokens=40, temperature=0.9, top_p=0.95)
+    )
+    """How replies are drawn. A greedy model gives no pair, since all its draws are alike."""
+    placement: Placement = "system"
+    """Where the instruction stands; as the adapter was trained."""
+    quality: QualityConfig = field(default_factory=QualityConfig)
+    """Which replies fail, whatever the verifiers say."""
+    num_samples: int | None = None
+    """Samples that are used, drawn from `seed`; null: all."""
+    max_turns: int | None = None
+    """Turns of each dialogue, from the first; null: all."""
+    seed: int = 0
+    """Fixes which samples are used, and every draw."""
+    batch_samples: int = 12
+    """Dialogues worked on together: a batch is made again as a whole after an interruption."""
+
+    def __post_init__(self) -> None:
+        if not self.samples:
+            raise ConfigError("samples is empty: expected at least one file of `gatt synth`")
+        if not 2 <= self.replies <= _MOST_REPLIES:
+            raise ConfigError(f"replies is {self.replies}: expected 2 to {_MOST_REPLIES}")
+        if not self.histories or len(set(self.histories)) < len(self.histories):
+            raise ConfigError(
+                f"histories is {list(self.histories)}: expected own, reference or both, each once"
+            )
+        if self.sampling.temperature == 0:
+            raise ConfigError("sampling.temperature is 0: expected more, or all draws are alike")
+        for name in ("num_samples", "max_turns", "batch_samples"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}: expected at least 1")
