@@ -30,7 +30,9 @@ GROUP = "gatt.commands"
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-IN_ORDER: Final = ("init", "run", "synth", "train", "eval", "report", "chat", "export", "push")
+IN_ORDER: Final = (
+    "init", "run", "improve", "synth", "train", "eval", "report", "chat", "export", "push",
+)  # fmt: skip
 """The main commands in the order of the work; the help lists all others after them."""
 _OVERVIEW: Final = """usage: gatt [--version] [--debug] <command> ...
 

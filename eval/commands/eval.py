@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from eval.config import EvalConfig
 from gatt.commands.run.plan import add_plan_argument, show_plan
@@ -51,6 +52,22 @@ def check(config: EvalConfig) -> None:
     from eval.run import check_cases
 
     check_cases(config)
+
+
+def changes(config: EvalConfig, arm: str) -> list[dict[str, Any]]:
+    """Return what changed from the baseline to an arm of a finished evaluation, see `eval.results.changes`.
+
+    Raises:
+        DataError: the results cannot be read.
+    """
+    from dataclasses import asdict
+
+    from eval.records.samples import RESULTS_FILE
+    from eval.results import changes as found
+    from gatt.runs.input_file import read_json
+
+    results = read_json(config.output_dir / RESULTS_FILE)
+    return [asdict(change) for change in found.changes(results, arm)]
 
 
 def execute(config: EvalConfig) -> str:

@@ -164,7 +164,7 @@ def execute_run(run: Run) -> None:
         started = time.monotonic()
         summary = stage.module.execute(stage.config)
         print_line(f"      {summary} [{time.monotonic() - started:.0f} s]")
-        _free_memory()
+        free_memory()
     atomic_write_text(path, text)
     print_line(
         f"all {len(run.stages)} stages done in {time.monotonic() - began:.0f} s: {run.output_dir}"
@@ -196,7 +196,7 @@ def _resolve(value: Any, folders: Mapping[str, str], problems: list[str]) -> Any
     return type(value)(map(resolved, value)) if isinstance(value, tuple | list) else value
 
 
-def _free_memory() -> None:
+def free_memory() -> None:
     """Give back what a stage held: models sit in cycles that only the collector breaks."""
     gc.collect()
     if torch := sys.modules.get("torch"):

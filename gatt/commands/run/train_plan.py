@@ -29,8 +29,12 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
     Raises:
         GattError: what `prepare` raises before it loads the model.
     """
-    synth = earlier.get("synth")
-    if synth is not None and synth.share_done < 1:
+    to_come = (
+        plan
+        for plan in earlier.values()
+        if plan.samples_file in config.samples and plan.share_done < 1
+    )
+    if (synth := next(to_come, None)) is not None:
         num, tokens = float(synth.num_samples), synth.read_tokens + synth.target_tokens
         what = f"{num:.0f} samples to come, at most"
         others = (path for path in config.samples if path != synth.samples_file)

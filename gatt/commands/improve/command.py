@@ -1,0 +1,120 @@
+"""`gatt improve`: a trained model replies, and learns what it should have said; round after round."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from gatt.cli import path_argument
+from gatt.commands.improve.card import CARD, changes_of, summary_of, write_card
+from gatt.commands.improve.rounds import STAGES, Round, plan_rounds
+from gatt.commands.run.command import free_memory
+from gatt.commands.run.plan import add_plan_argument, duration, print_line, show_plan
+from gatt.config.load import config_dict
+from gatt.errors import ConfigError
+from gatt.runs.atomic_file import atomic_write_text
+from gatt.runs.yaml_file import dump_yaml
+
+HELP = "let a trained run learn from its own replies, in rounds: draw pairs, train, measure"
+TAKES_OVERRIDES = True
+ROUND_FILE: Final = "round.yaml"
+
+_ABOUT = f"""{HELP}
+
+  gatt improve RUN                          one round of DPO on pairs of its own replies
+  gatt improve RUN --rounds 3               until the run has three; each starts where the last one ended
+  gatt improve RUN --plan                   what it would do and how long it takes; writes nothing
+  gatt improve RUN --pairs.replies=8 --train.learning_rate=1e-5
+  gatt improve RUN --objective targets      learn its accepted replies alone, without the rejected ones
+
+RUN is the folder of a finished `gatt run`. Each round is a folder RUN/round-N with a card, README.md. After
+Ctrl-C the same command goes on."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run, the number of rounds and the objective."""
+    parser.add_argument(
+        "run", type=path_argument, metavar="RUN", help="folder of a finished `gatt run`"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=1,
+        metavar="N",
+        help="rounds that the run has in the end, those that are done included [1]",
+    )
+    parser.add_argument(
+        "--objective",
+        choices=("preference", "targets"),
+        default="preference",
+        help="learn to prefer the chosen to the rejected reply (DPO), or the chosen replies alone "
+        "[preference]",
+    )
+    add_plan_argument(parser)
+    parser.description = _ABOUT
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    keys = "\n".join(f"  {name}.*: as `gatt {name} --help-all` lists them" for name in STAGES)
+    parser.epilog = (
+        f"keys of a round (as --train.learning_rate=1e-5):\n{keys}\n"
+        "What is not set is as in the run, but for the learning rate with preference (2e-5) and one pass."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the rounds that are missing, or say what they would do."""
+    if args.rounds < 1:
+        raise ConfigError(f"--rounds is {args.rounds}: expected at least 1")
+    rounds = plan_rounds(args.run, args.rounds, args.objective, args.overrides)
+    if args.plan:
+        return show_plan([
+            (f"round {one.number}, {stage.name}", stage.config, stage.module.PLAN)
+            for one in rounds
+            for stage in one.stages
+        ])
+    execute_rounds(rounds)
+    return 0
+
+
+def execute_rounds(rounds: Sequence[Round]) -> None:
+    """Run the rounds in order; what is done already is found by its stage.
+
+    Raises:
+        GattError: whatever a stage raises; what was done before it stays.
+    """
+    if not (start := rounds[0].start).is_dir():
+        raise ConfigError(
+            f"{start}: no adapter there: expected the one that the run trained; run `gatt run` to its end first"
+        )
+    for stage in rounds[0].stages:
+        if hasattr(stage.module, "check"):
+            stage.module.check(stage.config)
+    began, new = time.monotonic(), []
+    for one in rounds:
+        started = time.monotonic()
+        is_new = not (one.folder / CARD).exists()
+        _execute(one, len(rounds))
+        left = len(rounds) - one.number
+        if is_new:
+            new.append(time.monotonic() - started)
+        if left and new:
+            print_line(f"      about {duration(left * sum(new) / len(new))} for {left} rounds more")
+    last = rounds[-1]
+    print_line(f"{len(rounds)} rounds done in {time.monotonic() - began:.0f} s: {last.adapter}")
+
+
+def _execute(one: Round, num_rounds: int) -> None:
+    settings = {stage.name: config_dict(stage.config) for stage in one.stages}
+    atomic_write_text(one.folder / ROUND_FILE, dump_yaml(settings))
+    for number, stage in enumerate(one.stages, start=1):
+        place = f"[round {one.number} of {num_rounds}, {number}/{len(one.stages)}]"
+        print_line(f"{place} {stage.name} -> {stage.config.output_dir}")
+        started = time.monotonic()
+        summary = stage.module.execute(stage.config)
+        print_line(f"      {summary} [{time.monotonic() - started:.0f} s]")
+        free_memory()
+    changes = changes_of(one)
+    write_card(one, changes)
+    print_line(f"      {summary_of(changes)}")
+    print_line(f"      card: {one.folder / CARD}")

@@ -1,0 +1,203 @@
+"""The rounds of a finished run: what each of its stages is told. No torch here."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Literal
+
+from gatt.cli import commands, load_command
+from gatt.commands.run.command import RUN_FILE, Run, Stage, load_run
+from gatt.config.load import load_config
+from gatt.errors import ConfigError
+
+Objective = Literal["preference", "targets"]
+
+STAGES: Final = ("pairs", "train", "eval")
+"""Of a round, in order; each name is a command."""
+SAMPLES: Final = "samples.jsonl"
+BEFORE: Final = "before"
+AFTER: Final = "after"
+"""Arms of a round's evaluation: the adapter that it starts from, and the one that it makes."""
+LEARNING_RATE: Final = 2e-5
+"""Of a round with `preference`, whose steps go from a trained adapter; a usual value, not measured here."""
+_SET_BY_ROUND: Final = (
+    "pairs.samples", "pairs.output_dir", "pairs.adapter", "pairs.seed",
+    "train.samples", "train.output_dir", "train.init_adapter", "train.objective", "train.history",
+    "eval.output_dir", "eval.adapters", "eval.arms", "eval.baseline", "eval.replies_from",
+)  # fmt: skip
+_KEY: Final = re.compile(r"(?:--)?([\w.-]+)")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: draw pairs, learn from them, measure."""
+
+    number: int
+    folder: Path
+    start: Path
+    """The adapter that replies, and from which training goes on."""
+    objective: Objective
+    stages: tuple[Stage, ...]
+
+    @property
+    def adapter(self) -> Path:
+        """The adapter that the round makes."""
+        return self.folder / "train" / "adapter"
+
+    def stage(self, name: str) -> Stage | None:
+        """Return a stage by name; None where the round has none."""
+        return next((stage for stage in self.stages if stage.name == name), None)
+
+
+def plan_rounds(
+    folder: Path, num: int, objective: Objective, overrides: Sequence[str] = ()
+) -> list[Round]:
+    """Return the first `num` rounds of a run, those that are done included.
+
+    Args:
+        folder: of `gatt run`, with a stage `train`.
+        num: rounds.
+        objective: `preference` learns pairs; `targets` learns the chosen replies alone.
+        overrides: `pairs.replies=8`, `train.learning_rate=1e-5`, `eval.num_dialogues=8`.
+
+    Raises:
+        ConfigError: no such run, a key that the round sets itself, a model on servers, or the problems
+            of every stage.
+    """
+    run = _run_of(folder)
+    _refuse_own_keys(overrides)
+    trained = _config(run, "train")
+    if trained is None:
+        raise ConfigError(
+            f"{folder / RUN_FILE}: no stage 'train': expected a run that trained an adapter, which a round "
+            "improves"
+        )
+    if objective == "preference" and trained.supervise != "last_turn":
+        raise ConfigError(
+            f"train.supervise is {trained.supervise!r} in {folder / RUN_FILE}: expected 'last_turn'; the "
+            "controls are not improved"
+        )
+    modules = {name: load_command(entry) for name, entry in commands().items() if name in STAGES}
+    start, rounds = Path(trained.output_dir) / "adapter", []
+    for number in range(1, num + 1):
+        place = folder / f"round-{number}"
+        told = _told(run, number, place, start, objective)
+        made = Round(number, place, start, objective, _stages(told, overrides, modules))
+        rounds.append(made)
+        start = made.adapter
+    return rounds
+
+
+def _run_of(folder: Path) -> Run:
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise ConfigError(
+            f"{folder}: no {RUN_FILE} in it: expected the folder of a finished `gatt run` (its output_dir)"
+        )
+    return load_run(path)
+
+
+def _config(run: Run, name: str) -> Any:
+    return next((stage.config for stage in run.stages if stage.name == name), None)
+
+
+def _refuse_own_keys(overrides: Sequence[str]) -> None:
+    for override in overrides:
+        match = _KEY.match(override)
+        key = match[1].replace("-", "_") if match else ""
+        if any(key == own or key.startswith(f"{own}.") for own in _SET_BY_ROUND):
+            raise ConfigError(f"{key} is set by the round itself: expected another key")
+
+
+def _told(
+    run: Run, number: int, place: Path, start: Path, objective: Objective
+) -> dict[str, dict[str, Any]]:
+    """Return what each stage of a round is told, without the overrides."""
+    found = run.as_dict()
+    train, synth, evaluated = found["train"], found.get("synth"), found.get("eval")
+    engine = {
+        "model": train["model"],
+        "chat_template_kwargs": train["chat_template_kwargs"],
+    }
+    pairs: dict[str, Any] = {
+        "samples": train["samples"],
+        "output_dir": str(place / "pairs"),
+        "engine": engine,
+        "adapter": str(start),
+        "max_turns": train["max_turns"],
+        "seed": train["seed"] + number,
+    }
+    if train["placement"] in ("system", "first_user"):
+        pairs["placement"] = train["placement"]
+    if synth is not None:
+        pairs["quality"] = synth["teacher"]["quality"]
+        most = synth["teacher"]["sampling"]["max_new_tokens"]
+        pairs["sampling"] = {"max_new_tokens": most}
+    told = {"pairs": pairs, "train": train | _of_round(train, place, start, objective)}
+    if evaluated is not None:
+        told["eval"] = evaluated | {
+            "output_dir": str(place / "eval"),
+            "adapters": {BEFORE: str(start), AFTER: str(place / "train" / "adapter")},
+            "arms": [BEFORE, AFTER],
+            "baseline": BEFORE,
+            "replies_from": None,
+            "ray": None,
+        }
+        if judge := evaluated["judge"]:
+            told["eval"]["judge"] = judge | {"arms": []}
+    return told
+
+
+def _of_round(
+    train: Mapping[str, Any], place: Path, start: Path, objective: Objective
+) -> dict[str, Any]:
+    return {
+        "samples": [str(place / "pairs" / SAMPLES)],
+        "output_dir": str(place / "train"),
+        "init_adapter": str(start),
+        "objective": objective,
+        # A sample's dialogue is what the model read when it replied.
+        "history": "reference",
+        "learning_rate": LEARNING_RATE if objective == "preference" else train["learning_rate"],
+        "num_train_epochs": 1.0,
+        "max_steps": -1,
+    }
+
+
+def _stages(
+    told: Mapping[str, Mapping[str, Any]],
+    overrides: Sequence[str],
+    modules: Mapping[str, ModuleType],
+) -> tuple[Stage, ...]:
+    """Return the stages with their configurations.
+
+    Raises:
+        ConfigError: every problem of every stage, or a model on servers.
+    """
+    # Only the entry points know the classes, as in `gatt run`.
+    fields: list[Any] = [
+        (name, modules[name].CONFIG | None, dataclasses.field(default=None)) for name in STAGES
+    ]
+    round_class = dataclasses.make_dataclass("RoundConfig", fields, frozen=True, kw_only=True)
+    given = [f"{name}={json.dumps(values)}" for name, values in told.items()]
+    config = load_config(round_class, None, [*given, *overrides])
+    stages = [
+        Stage(name, getattr(config, name), modules[name])
+        for name in STAGES
+        if getattr(config, name) is not None
+    ]
+    for stage in stages:
+        engine = getattr(stage.config, "engine", None)
+        if engine is not None and engine.server is not None:
+            raise ConfigError(
+                f"{stage.name}.engine.server is set: expected null, since a server has no adapter that a "
+                f"round has just trained: set --{stage.name}.engine.server=null, with a local "
+                f"{stage.name}.engine.model"
+            )
+    return tuple(stages)
