@@ -8,7 +8,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -112,7 +112,13 @@ def run_pairs(config: PairsConfig, engine: Callable[[], Engine] | None = None) -
     """
     samples = used_samples(config)
     items = items_of(samples, config)
-    plain = [sample for sample in samples if sample.is_plain]
+    # With the keys that all samples of the file have: `datasets` wants one type of each column.
+    nothing = {"history": "", "rejected_for": ""}
+    plain = [
+        replace(sample, provenance={**sample.provenance, **nothing})
+        for sample in samples
+        if sample.is_plain
+    ]
     settings = _decisive(config, samples, "" if engine else config.engine.weights_digest())
     adapters = {} if config.adapter is None else {ADAPTER: config.adapter}
     make = cache(engine or partial(make_engine, config.engine, adapters))
@@ -125,7 +131,7 @@ def run_pairs(config: PairsConfig, engine: Callable[[], Engine] | None = None) -
     counts = PairCounts()
     for sample in read_samples(path):
         counts.add(sample)
-    atomic_write_json(config.output_dir / COUNTS_FILE, asdict(counts))
+    atomic_write_json(config.output_dir / COUNTS_FILE, config_dict(counts))
     if not counts.num_targets:
         often = ", ".join(f"{why} ({num})" for why, num in counts.refused.most_common(2))
         raise DataError(

@@ -84,15 +84,19 @@ class LaunchSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceSettings:
-    """The objective `preference`, in TRL's own names (`trl.DPOConfig`)."""
+    """The objective `preference`, in TRL's own names (`trl.DPOConfig`) but for `reference`."""
 
     beta: float = 0.1
-    """How much a step away from the model without its adapter costs, above 0: larger stays nearer to it."""
+    """How much a step away from the reference costs, above 0: larger stays nearer to it."""
     loss_type: tuple[Literal["sigmoid", "sigmoid_norm", "sft"], ...] = ("sigmoid",)
     """`sigmoid` is DPO, `sigmoid_norm` DPO over the mean of each reply's tokens, for pairs of unlike length;
     with `sft` the chosen reply is taught as well (`[sigmoid, sft]`: RPO)."""
     loss_weights: tuple[float, ...] | None = None
     """A weight for each of `loss_type`, above 0; null weighs all alike."""
+    reference: Literal["base", "init_adapter"] = "base"
+    """What the model is compared with: the model without an adapter, or the one that training starts from,
+    with `init_adapter`, as `gatt improve` does. The latter not for weights that are spread (FSDP, ZeRO
+    stage 3), nor for an adapter of the LM head."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "above 0", "beta")
@@ -176,7 +180,7 @@ class TrainConfig:
     to prefer each turn's target to its rejected reply (DPO), turns without both are left out and counted;
     with `distil`, at each token of the targets, the probabilities of the model that reads the instruction on
     every turn (context distillation). Reference and teacher are the model without its adapter, also where
-    `init_adapter` is given: one more forward pass of each row."""
+    `init_adapter` is given (but see `preference.reference`): one more forward pass of each row."""
     preference: PreferenceSettings = field(default_factory=PreferenceSettings)
     """Settings of `objective: preference`."""
     distil: DistilSettings = field(default_factory=DistilSettings)
@@ -302,6 +306,9 @@ class TrainConfig:
             "pack_rows: expected 1; raise max_tokens_per_row for larger rows": (
                 self.pack_rows and self.per_device_train_batch_size > 1
             ),
+            "preference.reference is 'init_adapter' without an init_adapter: expected the adapter to start "
+            "from, or 'base'": self.preference.reference == "init_adapter"
+            and self.init_adapter is None,
             f"max_tokens_per_row is {self.max_tokens_per_row}: expected at least max_length "
             f"({self.max_length})": self.max_tokens_per_row < self.max_length,
         }

@@ -7,7 +7,8 @@ One optimiser step:
 3. For each micro-batch `compute_loss` runs one forward pass (`gatt.comb.loss.batch_loss`). The LM head
    scores only the positions that predict a supervised token, a piece at a time.
 4. Each token costs what its objective says (`gatt.comb.objectives`). Where one needs the model without
-   its adapter, a second forward pass without gradient gives its hidden states before the first one.
+   its adapter, or with its first one, a second forward pass without gradient gives its hidden states
+   before the first one.
 5. The sums are divided by the counts of step 2, so the step minimises the mean over all its tokens (or
    pairs), however they are spread over micro-batches and processes.
 6. `_get_grad_norm` stops the run if the loss or the gradient is not finite.
@@ -22,7 +23,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -36,6 +38,7 @@ from trl import SFTConfig, SFTTrainer
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, Layout
 from gatt.comb.comb import IGNORE
+from gatt.comb.head import Head
 from gatt.comb.loss import batch_loss, reference_hidden
 from gatt.comb.objectives.base import Units
 from gatt.comb.objectives.table import TABLE, Objectives
@@ -171,12 +174,50 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
                 f"{' and '.join(map(repr, needing))}: the first adapter has biases of its own, which cannot "
                 "be taken off: expected one with bias 'none', or objective and plain_loss 'targets'"
             )
+        self._start = self._starting_weights(config)
+        """Of the adapter, where an objective compares with the model that training starts from."""
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, TensorBoardCallback):
                 callback.logging_dir = str(config.output_dir / LOGS)
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+
+    def _starting_weights(self, config: TrainConfig) -> dict[str, torch.Tensor]:
+        """Return copies of the adapter's weights, by name; none where nothing compares with them.
+
+        A checkpoint is loaded later, so a resumed run has the same ones.
+
+        Raises:
+            ConfigError: weights that are spread over the processes, or an adapter of the LM head.
+        """
+        started = (o for _, o in self.objectives if o.name == config.objective)
+        if not any(objective.compares_with_start for objective in started):
+            return {}
+        self.refuse_spread_weights("preference.reference", "base")
+        head = Head(self.model).module
+        if hasattr(head, "base_layer") or hasattr(head, "original_module"):
+            raise ConfigError(
+                "preference.reference is 'init_adapter', and that adapter changes the LM head: expected 'base'"
+            )
+        trained = ((name, w) for name, w in self.model.named_parameters() if w.requires_grad)
+        return {name: weight.detach().clone() for name, weight in trained}
+
+    @contextmanager
+    def _as_at_start(self, whole: Any) -> Iterator[None]:
+        """Give the adapter the weights that training started from while the block runs."""
+        weights = [(name, w) for name, w in whole.named_parameters() if name in self._start]
+        now = [weight.data for _, weight in weights]
+        try:
+            for name, weight in weights:
+                weight.data = self._start[name].to(weight.data)
+            # Autocast keeps what it has cast by the weight, not by its values.
+            torch.clear_autocast_cache()
+            yield
+        finally:
+            for (_, weight), data in zip(weights, now, strict=True):
+                weight.data = data
+            torch.clear_autocast_cache()
 
     def prove_attention(self, *, is_asked_for: bool) -> None:
         """Use a back end for packed rows only where it is right on this device; every process calls it.
@@ -253,19 +294,32 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._counts += torch.cat([*parts, self._counts.new_tensor([num_tokens])])
 
     def _reference(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor | None:
-        """Return `reference_hidden` of the model without its adapter; None where no objective needs it."""
+        """Return `reference_hidden` of the model without its adapter, or with the one that training starts from.
+
+        None where no objective needs it.
+        """
         is_needed = bool(self.objectives.reads_reference(inputs).any())
         # A forward of sharded weights takes all processes, also those without such a row.
         if not (any_process(self.accelerator, is_needed) if self.spreads_weights else is_needed):
             return None
         # Unwrapped: a forward of DDP's on some of the processes alone would hang.
         whole = self.accelerator.unwrap_model(model)
+        is_start_K = self.objectives.compares_with_start(inputs)
+        if self._start and bool(is_start_K.any()):
+            with torch.no_grad(), undisturbed(whole), self._as_at_start(whole):
+                start_KH = reference_hidden(
+                    whole, inputs, self._backend, objectives=self.objectives
+                )
+            if bool(is_start_K.all()):
+                return start_KH
         trained = [(weight, weight.requires_grad) for weight in whole.parameters()]
         with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
             # PEFT freezes the adapter, and FSDP2 stores at its first forward the type of trained gradients.
             for weight, is_trained in trained:
                 weight.requires_grad_(is_trained)
             hidden_KH = reference_hidden(whole, inputs, self._backend, objectives=self.objectives)
+        if self._start and bool(is_start_K.any()):
+            hidden_KH = torch.where(is_start_K[:, None], start_KH, hidden_KH)
         return hidden_KH if is_needed else None
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:

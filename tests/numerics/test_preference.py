@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from datasets import Dataset
-from peft import LoraConfig
+from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoModelForCausalLM
 from trl import DPOConfig, DPOTrainer
 
@@ -18,7 +19,7 @@ from gatt.cli import main
 from gatt.comb.objectives.table import Objectives
 from gatt.train.config import PreferenceSettings, TrainConfig
 from tests.support.models import objective_steps
-from tests.support.models.first_step import ready
+from tests.support.models.first_step import logged, ready
 from tests.support.models.objective_steps import assert_same
 from tests.support.models.tiny import sample
 
@@ -71,8 +72,14 @@ def step_of_trl(folder: Path, config: TrainConfig) -> tuple[dict[str, float], An
     if template.exists():
         tokenizer.chat_template = template.read_text("utf-8")
     settings = config.preference
+    model = AutoModelForCausalLM.from_pretrained(config.model, dtype="float32")
+    fresh = None
+    if config.init_adapter:
+        model = PeftModel.from_pretrained(model, str(config.init_adapter), is_trainable=True)
+    else:
+        fresh = LoraConfig(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules="all-linear")
     trainer = DPOTrainer(
-        AutoModelForCausalLM.from_pretrained(config.model, dtype="float32"),
+        model,
         args=DPOConfig(
             output_dir=str(folder / "trl"), beta=settings.beta, loss_type=list(settings.loss_type),
             loss_weights=settings.loss_weights and list(settings.loss_weights), max_length=None,
@@ -82,11 +89,22 @@ def step_of_trl(folder: Path, config: TrainConfig) -> tuple[dict[str, float], An
         ),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-        peft_config=LoraConfig(
-            task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules="all-linear"
-        ),
+        peft_config=fresh,
     )  # fmt: skip
     return step_of(trainer)
+
+
+def save_first_adapter(folder: Path, config: TrainConfig) -> Path:
+    """Write an adapter that changes what the model says."""
+    base = AutoModelForCausalLM.from_pretrained(config.model, dtype="float32")
+    settings = LoraConfig(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules="all-linear")
+    model = get_peft_model(base, settings)
+    generator = torch.Generator().manual_seed(7)
+    for name, weight in model.named_parameters():
+        if "lora_" in name:
+            weight.data = torch.randn(weight.shape, generator=generator) * 0.2
+    model.save_pretrained(folder)
+    return folder
 
 
 RPO = PreferenceSettings(beta=0.2, loss_type=("sigmoid", "sft"), loss_weights=(1.0, 0.3))
@@ -110,6 +128,24 @@ def test_equal_to_trl_s_dpo_on_the_rows(
     trainer = ready(config)
     assert_same(step_of(trainer), expected)
     assert abs(expected[0]["rewards/margins"]) > 1e-3
+
+
+def test_equal_to_trl_s_dpo_from_the_adapter_that_training_starts_from(tmp_path: Path) -> None:
+    settings = PreferenceSettings(beta=0.3, reference="init_adapter")
+    first = save_first_adapter(tmp_path / "first", run_of(tmp_path, "qwen2_5", "qwen2"))
+    config = run_of(tmp_path, "qwen2_5", "qwen2", preference=settings, init_adapter=first)
+    expected = step_of_trl(tmp_path, config)
+    assert_same(step_of(ready(config)), expected)
+    assert abs(expected[0]["rewards/margins"]) > 1e-3
+    # Nothing has moved yet: every pair costs ln 2. Compared with the base model it would not.
+    loss = {}
+    for reference in ("init_adapter", "base"):
+        changed: Any = {"preference": replace(settings, reference=reference)}
+        trainer = ready(replace(config, output_dir=tmp_path / reference, **changed))
+        trainer.train()
+        loss[reference] = logged(trainer, "loss")[0]
+    assert loss["init_adapter"] == pytest.approx(math.log(2), abs=1e-6)
+    assert abs(loss["base"] - math.log(2)) > 1e-3
 
 
 @pytest.mark.parametrize(

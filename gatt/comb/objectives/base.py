@@ -124,6 +124,8 @@ class Objective(ABC):
     """Whether it compares with the model without its adapter, at the same tokens with labels."""
     has_teacher: ClassVar[bool] = False
     """Whether that model reads the sampling view before them, as the teacher did."""
+    compares_with_start: bool = False
+    """Whether that model has the adapter that training starts from, instead of none."""
     needs_pairs: ClassVar[bool] = False
     """Whether it compares the target of a turn with a rejected reply, its partner branch."""
     learns_own_replies: ClassVar[bool] = False

@@ -3,7 +3,7 @@
 Source: Rafailov et al., arXiv:2305.18290; `sigmoid_norm` (both replies by their length) and `sft` (RPO,
 arXiv:2404.19733: cross-entropy of the chosen reply) as TRL 1.16 has them under these names. Chosen and
 rejected reply are two branches at one fork, so prompt and history are read once for both, and for all
-turns. The reference is the model without its adapter.
+turns. The reference is the model without its adapter, or with the one that training starts from.
 """
 
 from __future__ import annotations
@@ -42,8 +42,15 @@ class Preference(Objective):
     needs_reference = True
     needs_pairs = True
 
-    def __init__(self, beta: float = 0.1, weights: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        beta: float = 0.1,
+        weights: Mapping[str, float] | None = None,
+        *,
+        compares_with_start: bool = False,
+    ) -> None:
         self.beta = beta
+        self.compares_with_start = compares_with_start
         self.weights = {"sigmoid": 1.0} if weights is None else weights
         """By loss of TRL's: `sigmoid`, `sigmoid_norm`, `sft`."""
 
@@ -52,7 +59,11 @@ class Preference(Objective):
         """Return that of a run, with its settings `preference`."""
         settings = config.preference
         weights = settings.loss_weights or (1.0,) * len(settings.loss_type)
-        return cls(settings.beta, dict(zip(settings.loss_type, weights, strict=True)))
+        return cls(
+            settings.beta,
+            dict(zip(settings.loss_type, weights, strict=True)),
+            compares_with_start=settings.reference == "init_adapter",
+        )
 
     def units(self, pairs_N: torch.Tensor) -> Units:
         """Return the pairs, and the tokens of chosen replies where these are taught as well."""

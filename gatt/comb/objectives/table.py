@@ -62,3 +62,11 @@ class Objectives:
             return torch.zeros_like(labels, dtype=torch.bool)
         numbers = [number for number, objective in self if objective.needs_reference]
         return torch.isin(batch["objectives"], labels.new_tensor(numbers))
+
+    def compares_with_start(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return where that model has the adapter that training starts from, at the `[K]` tokens with labels."""
+        is_read = self.reads_reference(batch) & (batch["labels"] != IGNORE)
+        numbers = [number for number, objective in self if objective.compares_with_start]
+        if "objectives" not in batch:
+            return is_read[is_read]
+        return torch.isin(batch["objectives"][is_read], batch["labels"].new_tensor(numbers))

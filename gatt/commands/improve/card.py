@@ -14,6 +14,10 @@ from gatt.runs.input_file import read_json
 
 CARD: Final = "README.md"
 COUNTS: Final = "pairs.json"
+_REFERENCES: Final = {
+    "init_adapter": "the model with the adapter that the round started from",
+    "base": "the model without an adapter",
+}
 _OF_HISTORY: Final = ("turns", "targets", "pairs")
 
 
@@ -31,8 +35,10 @@ def write_card(round_: Round, changes: Sequence[Mapping[str, Any]]) -> None:
         DataError: its counts or its training record cannot be read.
         StoreError: the card cannot be written.
     """
-    pairs = round_.stage("pairs")
-    assert pairs is not None  # Every round has one.
+    pairs, train = round_.stage("pairs"), round_.stage("train")
+    # Every round has both.
+    assert pairs is not None
+    assert train is not None
     counts = read_json(pairs.config.output_dir / COUNTS)
     source = files("gatt.commands.improve").joinpath("card.md.j2").read_text(encoding="utf-8")
     text = Template(
@@ -47,6 +53,7 @@ def write_card(round_: Round, changes: Sequence[Mapping[str, Any]]) -> None:
             name: [_row(change) for change in changes if change["outcome"] == name]
             for name in ("improved", "got worse", "unclear")
         },
+        reference=_REFERENCES[train.config.preference.reference],
         is_measured=round_.stage("eval") is not None,
     )  # fmt: skip
     atomic_write_text(round_.folder / CARD, text)
@@ -71,6 +78,8 @@ def summary_of(changes: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for outcome in ("improved", "got worse"):
         rows = [_row(change) for change in changes if change["outcome"] == outcome]
-        said = "; ".join(f"{metric}, {history}, {turn}: {by}" for metric, history, turn, by, _ in rows)
+        said = "; ".join(
+            f"{metric}, {history}, {turn}: {by}" for metric, history, turn, by, _ in rows
+        )
         parts.append(f"{outcome}: {said or 'nothing that the interval shows'}")
     return "; ".join(parts)

@@ -68,11 +68,13 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"--rounds is {args.rounds}: expected at least 1")
     rounds = plan_rounds(args.run, args.rounds, args.objective, args.overrides)
     if args.plan:
-        return show_plan([
-            (f"round {one.number}, {stage.name}", stage.config, stage.module.PLAN)
-            for one in rounds
-            for stage in one.stages
-        ])
+        return show_plan(
+            [
+                (f"round {one.number}, {stage.name}", stage.config, stage.module.PLAN)
+                for one in rounds
+                for stage in one.stages
+            ]
+        )
     execute_rounds(rounds)
     return 0
 

@@ -162,12 +162,18 @@ def _of_round(
         "output_dir": str(place / "train"),
         "init_adapter": str(start),
         "objective": objective,
+        # What the round starts from: the base model would pull back what training has taught.
+        "preference": train["preference"] | _reference(objective),
         # A sample's dialogue is what the model read when it replied.
         "history": "reference",
         "learning_rate": LEARNING_RATE if objective == "preference" else train["learning_rate"],
         "num_train_epochs": 1.0,
         "max_steps": -1,
     }
+
+
+def _reference(objective: Objective) -> dict[str, str]:
+    return {"reference": "init_adapter"} if objective == "preference" else {}
 
 
 def _stages(
@@ -186,7 +192,7 @@ def _stages(
     ]
     round_class = dataclasses.make_dataclass("RoundConfig", fields, frozen=True, kw_only=True)
     given = [f"{name}={json.dumps(values)}" for name, values in told.items()]
-    config = load_config(round_class, None, [*given, *overrides])
+    config: Any = load_config(round_class, None, [*given, *overrides])
     stages = [
         Stage(name, getattr(config, name), modules[name])
         for name in STAGES

@@ -25,7 +25,8 @@ def randomise_lora_b(model: torch.nn.Module) -> None:
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if "lora_B" in name:
+            # TRL's frozen copy of a first adapter is called "ref".
+            if "lora_B" in name and ".ref." not in name:
                 weight.copy_(torch.randn(weight.shape, generator=generator) * 0.05)
 
 

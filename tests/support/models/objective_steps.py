@@ -66,7 +66,8 @@ def randomise_lora_a(model: torch.nn.Module) -> None:
     """Draw every LoRA A at random, alike under any name of the adapter."""
     generator = torch.Generator().manual_seed(2)
     for name, weight in model.named_parameters():
-        if "lora_A" in name:
+        # TRL's frozen copy of a first adapter is called "ref".
+        if "lora_A" in name and ".ref." not in name:
             weight.data = torch.randn(weight.shape, generator=generator) * 0.2
 
 
