@@ -294,7 +294,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._counts += torch.cat([*parts, self._counts.new_tensor([num_tokens])])
 
     def _reference(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor | None:
-        """Return `reference_hidden` of the model without its adapter, or with the one that training starts from.
+        """Return `reference_hidden` of the model without its adapter, or as training starts from it.
 
         None where no objective needs it.
         """

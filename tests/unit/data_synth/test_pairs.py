@@ -117,7 +117,8 @@ def said(text: str, num_tokens: int, finish: Any = "stop") -> Generation:
         ),
         pytest.param(
             hobby("tennis"), None,
-            [said("I like tennis and", 5, "length"), said("", 1), said("Tennis it is.", 3), said("Nothing at", 2, "length")],
+            [said("I like tennis and", 5, "length"), said("", 1), said("Tennis it is.", 3),
+             said("Nothing at", 2, "length")],
             "Tennis it is.", None, "-",
             id="what was cut or blank is on no side",
         ),

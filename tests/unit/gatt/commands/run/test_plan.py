@@ -62,7 +62,8 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     _, train, evaluation = run.stages
     folder = bot / "run" / "train"
     (folder / "checkpoint-2").mkdir(parents=True)
-    earlier = {"synth": StagePlan(summary="", model=None, num_samples=6, target_tokens=60)}
+    to_come = {"num_samples": 6, "target_tokens": 60, "samples_file": train.config.samples[0]}
+    earlier = {"synth": StagePlan(summary="", model=None, **to_come)}
     assert train_plan(train.config, earlier).share_done == pytest.approx(2 / 30)
     kept = write_samples(bot / "kept.jsonl", [sample(n, 2) for n in range(3)])
     begun = write_samples(bot / "begun.jsonl", [])
