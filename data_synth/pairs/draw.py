@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from data_synth.pairs.config import PairsConfig, ReadHistory
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
+from gatt.data.switches import told_by_user
 from gatt.data.views import prompt_of_turn, training_view
 from gatt.generation.base import Engine, Generation, GenerationRequest, forget
 
@@ -25,6 +26,9 @@ class Item:
 
     sample: GattSample
     history: ReadHistory
+    is_told_by_user: bool = False
+    """Whether changes of the instruction stand in user messages, since the chat template takes no later
+    system message; training moves them as well."""
 
     @property
     def id(self) -> str:
@@ -99,7 +103,7 @@ def _asked(
     requests = [
         GenerationRequest(f"{item.id}/{turn}/{number}", messages, item.id)
         for item, dialogue, turn in asked
-        for messages in [_prompt(item.sample, dialogue, turn, config)]
+        for messages in [_prompt(item, dialogue, turn, config)]
         for number in range(config.replies)
     ]
     adapter = None if config.adapter is None else ADAPTER
@@ -108,12 +112,12 @@ def _asked(
     return [tuple(said[first : first + num]) for first in range(0, len(said), num)]
 
 
-def _prompt(
-    sample: GattSample, dialogue: Dialogue, turn: int, config: PairsConfig
-) -> tuple[Message, ...]:
+def _prompt(item: Item, dialogue: Dialogue, turn: int, config: PairsConfig) -> tuple[Message, ...]:
+    sample = item.sample
+    switches = sample.switches or ()
     text = sample.instruction.text if sample.instruction else None
-    view = training_view(dialogue, text, config.placement, sample.switches or ())
-    return prompt_of_turn(view, turn)
+    told = told_by_user(switches) if item.is_told_by_user else switches
+    return prompt_of_turn(training_view(dialogue, text, config.placement, told), turn)
 
 
 def _replied(dialogue: Dialogue, turn: int, replies: Sequence[Generation]) -> Dialogue:

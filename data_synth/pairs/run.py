@@ -24,7 +24,7 @@ from gatt.data.sample import GattSample, read_samples
 from gatt.errors import DataError, StoreError
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
-from gatt.models.template_facts import inspect_template, usable_placement
+from gatt.models.template_facts import TemplateFacts, inspect_template, usable_placement
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint, provenance, versions
@@ -230,8 +230,9 @@ def _make(
     first = num_done - num_done % size
     made_by = _made_by(config)
     if (tokenizer := getattr(engine, "tokenizer", None)) is not None:
-        placement = usable_placement(config.placement, inspect_template(tokenizer))
-        config = replace(config, placement=placement)
+        facts = inspect_template(tokenizer)
+        config = replace(config, placement=usable_placement(config.placement, facts))
+        items = [_where_shown(item, facts, config) for item in items]
     num_turns = [len(item.sample.targets) for item in items]
     with progress_bar("pairs", sum(num_turns), unit="turns", done=sum(num_turns[:first])) as bar:
         for start in range(first, len(items), size):
@@ -241,6 +242,15 @@ def _make(
                 if number >= num_done:
                     store.append(chosen_pairs(one, config.quality, made_by).as_dict())
             bar.advance(sum(num_turns[start : start + size]))
+
+
+def _where_shown(item: Item, facts: TemplateFacts, config: PairsConfig) -> Item:
+    """Return the item with its changes of the instruction where the chat template shows them."""
+    sample = item.sample
+    is_told_first = config.placement == "system" and sample.instruction is not None
+    is_behind_system = sample.dialogue.has_system or is_told_first
+    is_shown = facts.shows_later_system(is_behind_system=is_behind_system)
+    return replace(item, is_told_by_user=bool(sample.switches) and not is_shown)
 
 
 def _made_by(config: PairsConfig) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Objectives:
         return torch.isin(batch["objectives"], labels.new_tensor(numbers))
 
     def compares_with_start(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Return where that model has the adapter that training starts from, `[K]` of the tokens with labels."""
+        """Return where it has the adapter that training starts from, `[K]` of the tokens with labels."""
         is_read = self.reads_reference(batch) & (batch["labels"] != IGNORE)
         numbers = [number for number, objective in self if objective.compares_with_start]
         if "objectives" not in batch:

@@ -20,7 +20,9 @@ from gatt.data.sample import GattSample, TurnTarget, read_samples
 from gatt.errors import ConfigError, DataError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.verifiers.spec import VerifierSpec
+from tests.support.models.tiny import NO_SYSTEM, tiny_tokenizer
 from tests.support.runs.stages import RecordingEngine, dialogue, hobby, write_jsonl, write_model
+from tests.support.runs.switched import switched, to
 
 Reply = str | Generation
 
@@ -46,6 +48,7 @@ def make(
     samples: list[GattSample],
     reply: Callable[[GenerationRequest], Reply],
     interrupt_at: int | None = None,
+    template: str = "",
     **changes: Any,
 ) -> tuple[PairsResult, RecordingEngine]:
     folder.mkdir(exist_ok=True)
@@ -54,6 +57,8 @@ def make(
         "samples": (path,), "output_dir": folder / "out", "replies": 4, "histories": ("reference",),
     }  # fmt: skip
     engine = RecordingEngine(reply, interrupt_at=interrupt_at)
+    if template:
+        vars(engine)["tokenizer"] = tiny_tokenizer(template)
     return run_pairs(PairsConfig(**settings | changes), lambda: engine), engine
 
 
@@ -189,6 +194,18 @@ def test_each_history_is_a_sample_with_what_the_model_read(tmp_path) -> None:
     ]  # fmt: skip
     assert asked["s0-reference/2/0"][2].content == told.dialogue.replies[0]
     assert not any("s1" in key for key in asked)
+
+
+def test_where_the_template_takes_no_system_message_users_say_it(tmp_path) -> None:
+    told = switched([to("chess", place="system")])
+    result, engine = make(tmp_path, [told], varied, template=NO_SYSTEM)
+    asked = next(r.messages for r in engine.requests if "/3/0" in r.key)
+    assert [m.role for m in asked] == ["user", "assistant"] * 2 + ["user"]
+    (change,) = told.switches or ()
+    assert change.text in asked[2].content
+    # Training moves it by itself.
+    (made,) = read_samples(result.samples)
+    assert made.switches == told.switches
 
 
 def test_behind_a_full_context_nobody_is_asked(tmp_path) -> None:

@@ -166,11 +166,17 @@ def test_two_rounds_with_interruptions(run_folder, engines, monkeypatch, capsys)
     assert len(engines.asked) == num_asked
 
 
-def test_accepted_replies_alone_are_learned_with_targets(run_folder, engines) -> None:
+def test_accepted_replies_alone_are_learned_with_targets(run_folder, engines, base) -> None:
     written = yaml.safe_load((run_folder / "run.yaml").read_text(encoding="utf-8"))
     del written["eval"]
     (run_folder / "run.yaml").write_text(yaml.safe_dump(written), encoding="utf-8")
     assert improve(run_folder, "--objective", "targets") == 0
+    pairs = run_folder / "round-1" / "pairs" / "samples.jsonl"
+    rows = run_folder / "rows.jsonl"
+    assert (
+        main(["rows", str(pairs), f"--model={base}", f"--output={rows}", "--format=trl-dpo"]) == 0
+    )
+    assert len(rows.read_text(encoding="utf-8").splitlines()) == 8
     record = read_json(run_folder / "round-1" / "train" / "train.json")
     assert record["config"]["learning_rate"] == 2e-4
     assert set(record["data"]["objectives"]) == {"targets"}
