@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from gatt.cli import commands, load_command
 from gatt.commands.run.command import RUN_FILE, Run, Stage, load_run
-from gatt.config.load import load_config
+from gatt.config.load import config_dict, load_config
 from gatt.errors import ConfigError
 
 Objective = Literal["preference", "targets"]
@@ -121,14 +121,10 @@ def _told(
     """Return what each stage of a round is told, without the overrides."""
     found = run.as_dict()
     train, synth, evaluated = found["train"], found.get("synth"), found.get("eval")
-    engine = {
-        "model": train["model"],
-        "chat_template_kwargs": train["chat_template_kwargs"],
-    }
     pairs: dict[str, Any] = {
         "samples": train["samples"],
         "output_dir": str(place / "pairs"),
-        "engine": engine,
+        "engine": _engine(train, _config(run, "eval")),
         "adapter": str(start),
         "max_turns": train["max_turns"],
         "seed": train["seed"] + number,
@@ -152,6 +148,14 @@ def _told(
         if judge := evaluated["judge"]:
             told["eval"]["judge"] = judge | {"arms": []}
     return told
+
+
+def _engine(train: Mapping[str, Any], evaluation: Any) -> dict[str, Any]:
+    """Return the engine that draws: that of the evaluation if it takes an adapter that was just trained."""
+    engine = getattr(evaluation, "engine", None)
+    if engine is not None and engine.has_weights and engine.model == train["model"]:
+        return config_dict(engine)
+    return {"model": train["model"], "chat_template_kwargs": train["chat_template_kwargs"]}
 
 
 def _of_round(
@@ -200,10 +204,10 @@ def _stages(
     ]
     for stage in stages:
         engine = getattr(stage.config, "engine", None)
-        if engine is not None and engine.server is not None:
+        if engine is not None and not engine.has_weights:
             raise ConfigError(
-                f"{stage.name}.engine.server is set: expected null, since a server has no adapter that a "
-                f"round has just trained: set --{stage.name}.engine.server=null, with a local "
-                f"{stage.name}.engine.model"
+                f"{stage.name}.engine.server has urls: expected null or start, since a server elsewhere has no "
+                f"adapter that a round has just trained: set --{stage.name}.engine.server=null, with a local "
+                f"{stage.name}.engine.model, or --{stage.name}.engine.server.start=vllm"
             )
     return tuple(stages)
