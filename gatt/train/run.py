@@ -257,6 +257,10 @@ def _trainer(
         model = attach_adapter(
             model, config.init_adapter, base_name=config.model, is_trainable=True
         )
+        # At each save PEFT looks for the base model by this name: the adapter may hold one that only this
+        # project knows.
+        for adapter in model.peft_config.values():
+            adapter.base_model_name_or_path = model.get_base_model().name_or_path
     else:
         weights = (w for w in model.parameters() if w.dim() > 1 and w.is_floating_point())
         # Weights that are spread show no shape here, and those in 4 bits another one.

@@ -112,7 +112,10 @@ def _refuse_own_keys(overrides: Sequence[str]) -> None:
         match = _KEY.match(override)
         key = match[1].replace("-", "_") if match else ""
         if any(key == own or key.startswith(f"{own}.") for own in _SET_BY_ROUND):
-            raise ConfigError(f"{key} is set by the round itself: expected another key")
+            raise ConfigError(
+                f"{key} is set by the round itself: expected another key"
+                f"{', or --objective' if key == 'train.objective' else ''}"
+            )
 
 
 def _told(
