@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from gatt.cli import path_argument
@@ -92,7 +93,7 @@ class Terminal:
         self._write("".join(f"{mark} | {line}\n" for mark, line in lines))
 
 
-HELP = "talk to a model, local or on a server, in the terminal; the verdict on every reply stands in the margin"
+HELP = "talk to a model, local or on a server, in the terminal or on a page; every reply has its verdict"
 ADAPTER = "adapter"
 
 
@@ -144,11 +145,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(those that the adapter was trained with)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
+    parser.add_argument(
+        "--web", action="store_true",
+        help="a page instead of the terminal: base model and adapter side by side (needs the extra `web`)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--port", type=int, default=7860, metavar="N",
+        help="of --web, on this machine alone (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ratings", type=path_argument, default=Path("ratings.jsonl"), metavar="FILE",
+        help="of --web: a thumb for a reply adds a line to it (%(default)s)",
+    )  # fmt: skip
     parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Talk until the input ends."""
+    """Talk until the input ends, or until Ctrl-C ends the page."""
     params = SamplingParams(
         max_new_tokens=args.max_new_tokens, temperature=args.temperature, seed=args.seed
     )
@@ -158,13 +171,21 @@ def run(args: argparse.Namespace) -> int:
         instruction = from_entry(catalog().entry(args.entry))
     elif args.instruction is not None:
         instruction = from_text(args.instruction)
-    chat = Chat(
+    make = partial(
+        Chat,
         **(_served(args) if args.server else _local(args)),
         params=params,
         catalog=catalog,
         first=instruction,
-        adapter=ADAPTER if args.adapter else None,
     )
+    chat = make(adapter=ADAPTER if args.adapter else None)
+    if args.web:
+        from gatt.commands.chat.side_by_side import SideBySide
+        from gatt.commands.chat.web import serve
+
+        chats = {"base": make(), "GAtt": chat} if args.adapter else {"base": chat}
+        serve(SideBySide(chats, args.ratings), args.port)
+        return 0
     Terminal(chat, _write).run(_lines())
     return 0
 
