@@ -1,4 +1,4 @@
-"""`gatt show`: one sample in the terminal, token by token, with what carries loss."""
+"""`gatt show`: one sample in the terminal or several on a page, with what carries loss."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
+from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
 from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.errors import DataError
+from gatt.errors import ConfigError, DataError
 from gatt.train.config import TrainConfig
 
 if TYPE_CHECKING:
     from gatt.data.sample import GattSample
 
-HELP = "print the training rows of a sample, and which tokens carry loss"
+HELP = (
+    "print the training rows of a sample, and which tokens carry loss; or write a page of samples"
+)
 
 TAKES_OVERRIDES = True
 _FIRST = (
@@ -30,7 +34,7 @@ without it, training's defaults. A key set after it overrides either. What carri
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the sample, and the configuration of a training run."""
+    """Add the sample, the page, and the configuration of a training run."""
     add_config_arguments(parser, TrainConfig, _FIRST)
     parser.description = _ABOUT
     parser.add_argument(
@@ -39,35 +43,57 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SAMPLES.jsonl",
         help="file of `gatt synth`, or that compressed (.gz, .xz)",
     )
+    parser.add_argument(
+        "--html", type=path_argument, metavar="FILE",
+        help="write a page of samples instead: turns, targets, verdicts, what carries loss",
+    )  # fmt: skip
+    parser.add_argument(
+        "--num_samples", type=int, default=20, metavar="N",
+        help="samples on the page, from the first, unless --row or --id names one (%(default)s)",
+    )  # fmt: skip
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--row", type=int, metavar="N", help="which sample, from 1 (default: 1)")
     which.add_argument("--id", metavar="ID", help="the sample with this id")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the sample.
+    """Print the sample, or write the page.
 
     Raises:
-        GattError: no such sample, settings that do not fit, or a template that cannot be used.
+        GattError: no such sample, settings that do not fit, a template that cannot be used, or a page
+            that cannot be written.
     """
     from gatt.comb.model_support import why_not_packable
-    from gatt.commands.show.view import lines_of
+    from gatt.commands.show.view import lines_of, page_of, view_sample
     from gatt.data.sample import read_samples
     from gatt.models.load import load_config, load_tokenizer
+    from gatt.runs.atomic_file import atomic_write_text
 
     # What else a run must be told makes no difference here, so the file may lack it.
     args.overrides += [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
     config = config_from_args(TrainConfig, args)
-    sample = _pick(read_samples(args.samples), args)
+    if args.num_samples < 1:
+        raise ConfigError(f"--num_samples is {args.num_samples}: expected at least 1")
+    samples = read_samples(args.samples)
+    if args.html is None or args.row is not None or args.id is not None:
+        samples = iter([_pick(samples, args)])
     tokenizer = load_tokenizer(config.model, config.chat_template_kwargs)
 
+    @cache
     def why() -> str | None:
         # By the configuration of the model: its weights stay unloaded.
         found = load_config(config.model)
         return why_not_packable(found, config.attn_implementation, config.max_length)
 
-    lines = lines_of(tokenizer, sample, config, why_not_packable=why)
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    shown = [
+        view_sample(tokenizer, sample, config, why_not_packable=why)
+        for sample in islice(samples, args.num_samples)
+    ]
+    if args.html is None:
+        sys.stdout.write("".join(f"{line}\n" for line in lines_of(shown[0])))
+    else:
+        atomic_write_text(args.html, page_of(args.samples.name, shown, config.model))
+        sys.stdout.write(f"{args.html}: {len(shown)} samples\n")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A sample as training sees it, as text.
+"""A sample as training sees it, as text or on a page.
 
 The rows come from `gatt.train.data.rows.rows_of`, which training calls too, and the
 draws and fallbacks from the same functions as there, so what is shown cannot be
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
 from gatt.comb.collator import Layout
 from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, expand
 from gatt.comb.objectives.table import TABLE
+from gatt.commands.templates import filled
 from gatt.data.sample import GattSample
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
@@ -24,14 +26,47 @@ from gatt.train.data.labels import BuiltSample, DrawnSample, draw_sample, encode
 from gatt.train.data.rows import choose_layout, rows_of
 
 
-def lines_of(
+@dataclass(frozen=True)
+class Piece:
+    """Text of tokens that all carry loss, or none of which does."""
+
+    text: str
+    has_loss: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A row, a branch of one, or what a teacher reads."""
+
+    title: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class ShownSample:
+    """A sample with what training makes of it."""
+
+    sample: GattSample
+    settings: str
+    """How it is trained on, with what was drawn for it."""
+    is_history_own: bool
+    """Whether later turns read the dialogue's own replies."""
+    left_out: tuple[str, ...]
+    """Why the sample, or each of these targets, is not trained on."""
+    parts: tuple[Part, ...] = ()
+    trained: frozenset[int] = frozenset()
+    """Turns whose target carries loss."""
+    counts: str = "no row: training leaves this sample out"
+
+
+def view_sample(
     tokenizer: Tokenizer,
     sample: GattSample,
     config: TrainConfig,
     *,
     why_not_packable: Callable[[], str | None] = lambda: None,
-) -> Iterator[str]:
-    """Yield a sample as text: settings, the rows that a run makes of it, counts, what became of each turn.
+) -> ShownSample:
+    """Return a sample with the rows that a run makes of it.
 
     Fallbacks (no system role, no shared trunk) are those of training and are
     logged as there.
@@ -49,32 +84,54 @@ def lines_of(
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
-    rows: list[tuple[Comb, tuple[int, ...]]] = []
+    settings, is_own = _settings(one, config, layout), one.history == "reference"
     try:
         built = encode_sample(one, tokenizer, config, facts)
         rows, problems = rows_of(one, built, config, layout)
-        left_out = [*built.dropped_targets, *problems]
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
-        left_out = [str(error)]
-    yield from _head(sample)
-    yield f"training {_settings(one, config, layout)}"
-    yield "legend: ⏎ newline · «carries loss»"
+        return ShownSample(sample, settings, is_own, (str(error),))
+    left_out = (*built.dropped_targets, *problems)
+    if not rows:
+        return ShownSample(sample, settings, is_own, left_out)
+    parts: list[Part] = []
     for number, (comb, turns) in enumerate(rows, start=1):
-        yield from _row(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
-    if rows:
-        dropped = f"exchanges dropped: {built.num_exchanges_dropped}"
-        yield f"\n{_counts([comb for comb, _ in rows])}; {dropped}"
-    else:
-        yield "\nno row: training leaves this sample out"
-    trained = built.targets if rows and one.supervise != "context_only" else ()
-    for reason in left_out:
+        parts += _parts(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
+    trained = () if one.supervise == "context_only" else built.targets
+    counts = (
+        f"{_counts([comb for comb, _ in rows])}; exchanges dropped: {built.num_exchanges_dropped}"
+    )
+    return ShownSample(sample, settings, is_own, left_out, tuple(parts), frozenset(trained), counts)
+
+
+def lines_of(shown: ShownSample) -> Iterator[str]:
+    """Yield a sample as text: settings, the rows that a run makes of it, counts, what became of each turn."""
+    yield from _head(shown.sample)
+    yield f"training {shown.settings}"
+    yield "legend: ⏎ newline · «carries loss»"
+    for part in shown.parts:
+        text = "".join(f"«{p.text}»" if p.has_loss else p.text for p in part.pieces)
+        marked = text.replace("\n", "⏎\n")
+        yield f"\n{part.title}\n{marked}"
+    yield f"\n{shown.counts}"
+    for reason in shown.left_out:
         yield f"left out: {reason}"
-    for target in sample.targets:
+    for target in shown.sample.targets:
         what = target.kind or "given" if target.reply is not None else f"none: {target.reason}"
-        loss = "has loss" if target.turn in trained else "no loss"
+        loss = "has loss" if target.turn in shown.trained else "no loss"
         verdicts = "".join(f"; {_verdict(verdict)}" for verdict in target.verdicts)
         yield f"turn {target.turn}: {what}, {loss}, attempts: {target.attempts}{verdicts}"
+
+
+def page_of(title: str, samples: Sequence[ShownSample], model: str) -> str:
+    """Return samples as a page of HTML, which needs no other file and no network.
+
+    Args:
+        title: names the file that they are from.
+        samples: each with what training makes of it.
+        model: of the run.
+    """
+    return filled("show/page.html.j2", title=title, model=model, samples=samples)
 
 
 def _head(sample: GattSample) -> Iterator[str]:
@@ -97,13 +154,13 @@ def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
     )
 
 
-def _row(
+def _parts(
     tokenizer: Tokenizer, title: str, comb: Comb, turns: tuple[int, ...], built: BuiltSample
-) -> Iterator[str]:
-    """Yield title and text of trunk and branches of a row of `rows_of`."""
+) -> Iterator[Part]:
+    """Yield trunk, branches and teachers of a row of `rows_of`."""
     title += f"{'trunk of ' if comb.branches else ''}{len(comb.trunk)} tokens"
     title += f", from turns {ranges(turns)}" if turns else ""
-    yield f"\n{title}\n{_marked(tokenizer, comb.trunk, comb.trunk_labels)}"
+    yield Part(title, _pieces(tokenizer, comb.trunk, comb.trunk_labels))
     if comb.branches:
         (source,) = (part for part in built.parts if part.turns == turns)
         firsts = (branch for branch in source.comb.branches if not branch.is_partner)
@@ -111,22 +168,22 @@ def _row(
     for branch in comb.branches:
         what = "rejected branch" if branch.is_partner else "branch"
         title = f"{what} of turn {turn_of[branch.fork]}, {len(branch.input_ids)} tokens after trunk token "
-        yield f"\n{title}{branch.fork}\n{_marked(tokenizer, branch.input_ids, branch.labels)}"
+        yield Part(f"{title}{branch.fork}", _pieces(tokenizer, branch.input_ids, branch.labels))
     for teacher in comb.teacher:
-        title = f"the teacher of {teacher.num_supervised} of these tokens reads"
-        text = _marked(tokenizer, teacher.trunk, (IGNORE,) * len(teacher.trunk))
-        yield f"\n{title} {len(teacher.trunk)} tokens\n{text}"
+        title = f"the teacher of {teacher.num_supervised} of these tokens reads {len(teacher.trunk)} tokens"
+        yield Part(title, _pieces(tokenizer, teacher.trunk, (IGNORE,) * len(teacher.trunk)))
 
 
-def _marked(tokenizer: Tokenizer, ids: Sequence[int], labels: Sequence[int]) -> str:
-    """Return the text of tokens, with marks around those that carry loss."""
-    text = ""
+def _pieces(
+    tokenizer: Tokenizer, ids: Sequence[int], labels: Sequence[int]
+) -> tuple[Piece, ...]:  # fmt: skip
+    """Return the text of tokens, by whether they carry loss."""
     # Whole groups are decoded, since a character may be spread over several tokens.
     groups = groupby(zip(ids, labels, strict=True), key=lambda pair: pair[1] != IGNORE)
-    for has_loss, group in groups:
-        piece = tokenizer.decode([i for i, _ in group], clean_up_tokenization_spaces=False)
-        text += f"«{piece}»" if has_loss else piece
-    return text.replace("\n", "⏎\n")
+    return tuple(
+        Piece(tokenizer.decode([i for i, _ in group], clean_up_tokenization_spaces=False), has_loss)
+        for has_loss, group in groups
+    )
 
 
 def _counts(combs: Sequence[Comb]) -> str:

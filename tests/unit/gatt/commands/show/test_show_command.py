@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gatt.cli import main
-from gatt.commands.show.view import lines_of
+from gatt.commands.show.view import lines_of, view_sample
 from gatt.data.sample import TurnTarget
 from gatt.train.config import TrainConfig
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
@@ -34,7 +35,8 @@ def show(folder, capsys, *words: str) -> tuple[int, str, str]:
 
 
 def printed(config: TrainConfig) -> str:
-    return "".join(f"{line}\n" for line in lines_of(tiny_tokenizer(), sample(1), config))
+    shown = view_sample(tiny_tokenizer(), sample(1), config)
+    return "".join(f"{line}\n" for line in lines_of(shown))
 
 
 def test_the_template_has_the_variables_of_the_run(tmp_path, capsys) -> None:
@@ -94,3 +96,17 @@ def test_mistakes_are_one_line(folder, capsys, words, message) -> None:
     assert status == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_page_holds_the_first_samples_or_the_one_that_is_named(folder, capsys, tmp_path) -> None:
+    output = tmp_path / "page.html"
+    for words, ids in (
+        (["--num_samples=1"], ["s-1"]),
+        (["--id=s-2"], ["s-2"]),
+        ([], ["s-1", "s-2"]),
+    ):
+        status, out, _ = show(folder, capsys, f"--html={output}", *words)
+        assert status == 0
+        assert re.findall(r'<article id="(.*?)"', output.read_text("utf-8")) == ids
+        assert f"{output}: {len(ids)} samples" in out
+    assert show(folder, capsys, f"--html={output}", "--num_samples=0")[0] == 2

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gatt.commands.show.view import lines_of
+from gatt.commands.show.view import lines_of, page_of, view_sample
+from gatt.data.expectation import Expectation
+from gatt.data.sample import TurnTarget
+from gatt.data.switches import Switch
 from gatt.train.data.rows import build_rows
 from tests.support.models.built_rows import make
 from tests.support.models.combs import combs_of
@@ -17,7 +22,7 @@ from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
 
 
 def printed(*given: Any) -> str:
-    return "".join(f"{line}\n" for line in lines_of(*given))
+    return "".join(f"{line}\n" for line in lines_of(view_sample(*given)))
 
 
 @pytest.mark.parametrize("template", [CHATML, REWRITING])
@@ -111,3 +116,58 @@ def test_a_sample_that_training_leaves_out(one, settings, reason) -> None:
     assert reason in text
     assert "no row: training leaves this sample out" in text
     assert "tokens:" not in text
+
+
+VERDICT = {"status": "fail", "evidence": "no <i>French</i>", "verifier": "language", "version": 1}
+GAP = TurnTarget(2, None, "rejected", attempts=4, verdicts=(VERDICT,), refused=("cut", "blank"))
+FULL = sample(1, 3, targets=["Oui « <b>&amp;</b>.", "Non.", "Si."])
+ONE = replace(
+    FULL,
+    targets=(FULL.targets[0], GAP, FULL.targets[2]),
+    switches=(Switch(3, "cancel", "system", "As you like.", None),),
+)
+
+
+def page(config: Any, *samples: Any) -> str:
+    tokenizer = tiny_tokenizer()
+    return page_of("s.jsonl", [view_sample(tokenizer, s, config) for s in samples], config.model)
+
+
+@pytest.mark.parametrize("settings", [{}, {"history": "sampled"}, {"supervise": "all_turns"}])
+def test_what_the_page_marks_is_what_carries_loss(settings: dict[str, Any]) -> None:
+    tokenizer, config = tiny_tokenizer(), make(**settings)
+    samples = [ONE, sample(2, 2, is_plain=True)]
+    text = page(config, *samples)
+    # The first is the legend's own.
+    _, *marked = re.findall(r"<mark>(.*?)</mark>", text, re.DOTALL)
+    learned = ""
+    for one in samples:
+        built, _ = build_rows([one], tokenizer, config, why_not_packable=lambda: None)
+        for comb in (comb for row in built for comb in combs_of(row)):
+            for ids, labels in (
+                (comb.trunk, comb.trunk_labels),
+                *((b.input_ids, b.labels) for b in comb.branches),
+            ):
+                learned += tokenizer.decode(
+                    [i for i, label in zip(ids, labels, strict=True) if label != -100]
+                )
+    assert html.unescape("".join(marked)).replace("⏎\n", "\n") == learned
+    assert learned
+
+
+def test_a_page_stands_alone_and_says_why_there_is_no_target() -> None:
+    first, *rest = ONE.dialogue.messages
+    asked = replace(first, expect=Expectation(("30 <days>",)))
+    expecting = replace(ONE, dialogue=replace(ONE.dialogue, messages=(asked, *rest)))
+    text = page(make(), expecting, sample(3, 2, targets=[None, None]))
+    assert "no target: rejected, 4 attempts" in text
+    assert "refused before: cut, blank" in text
+    assert "language fail: no &lt;i&gt;French&lt;/i&gt;" in text
+    assert "Oui « &lt;b&gt;&amp;amp;&lt;/b&gt;." in text
+    assert "30 &lt;days&gt;" in text
+    assert "cancel, by the system" in text
+    assert "no row: training leaves this sample out" in text
+    # The last turn of each has no reply of its own.
+    assert text.count("which later turns read") == 3
+    assert "which later turns read" not in page(make(history="sampled"), ONE)
+    assert not re.search(r"https?:|<script|<link|url\(", text)
