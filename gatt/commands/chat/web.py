@@ -60,8 +60,8 @@ def serve(talk: SideBySide, port: int, *, is_waiting: bool = True) -> Any:
                 font=("system-ui", "sans-serif"), font_mono=("ui-monospace", "monospace")
             ),
         )
-    except OSError as error:
-        raise ConfigError(f"--port {port}: {error}: name another one") from None
+    except OSError:
+        raise ConfigError(f"--port {port} is taken or refused: name another one") from None
     sys.stdout.write(f"{page.local_url} (Ctrl-C ends it)\n")
     sys.stdout.flush()
     if is_waiting:
