@@ -1,9 +1,12 @@
-"""Questions about the speaker, put into a dialogue whose instruction has the answers."""
+"""Questions about the speaker, put into a dialogue whose instruction has the answers.
+
+They replace questions of the bank. In a user's own dialogue no message may go: there they are put between.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
 
@@ -55,6 +58,48 @@ def with_speaker_turns(
         messages[place] = Message("user", asked.ask, expect)
         if place + 1 < len(messages):
             messages[place + 1] = replace(messages[place + 1], content=asked.reply)
+    return replace(dialogue, messages=tuple(messages))
+
+
+TURNS_PER_QUESTION = 6
+"""Turns of a user's own dialogue for which one question about the speaker is put between."""
+
+
+def with_speaker_turns_between(
+    dialogue: Dialogue,
+    instruction: Instruction | None,
+    seed: str,
+    part: Part | None = None,
+    turns: Sequence[int] = (),
+) -> Dialogue:
+    """Return the dialogue with some exchanges more, whose questions are about the speaker.
+
+    Nothing of the dialogue is replaced, and its first exchange stays the first: one exchange is added for
+    about six turns, at least one. Without a fact that the bank asks for it comes back as it is.
+
+    Args:
+        dialogue: a user's own.
+        instruction: that is put on it; None for a plain dialogue.
+        seed: equal seeds give equal dialogues.
+        part: of which the wordings are; None takes all.
+        turns: where added questions may stand, counted in the new dialogue; empty allows all but turn 1.
+    """
+    rng = random.Random(f"{seed}/speaker")
+    questions = _questions(instruction.facts if instruction else {}, part, rng)
+    num = max(1, round(dialogue.num_turns / TURNS_PER_QUESTION))
+    allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
+    messages, first = list(dialogue.messages), int(dialogue.has_system)
+    chosen = sorted(rng.sample(allowed, min(num, len(allowed))))
+    for turn, asked in zip(chosen, questions, strict=False):
+        assert instruction is not None
+        place = first + 2 * (turn - 1)
+        if place > len(messages):
+            break
+        expect = asked.expectation(instruction.facts[asked.fact])
+        messages[place:place] = [
+            Message("user", asked.ask, expect),
+            Message("assistant", asked.reply),
+        ]
     return replace(dialogue, messages=tuple(messages))
 
 

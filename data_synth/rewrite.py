@@ -1,0 +1,163 @@
+"""The dialogue's own reply, made to keep an instruction: by program where one can do it, else by the teacher.
+
+Facts stay: a new reply without a number, name, link or code of the own reply, or with another one, is refused
+(`lost_fact`, `added_fact` in `data_synth.filters`).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from gatt.data.catalog.programs import apply_programs, lowered, shorter
+from gatt.data.dialogue import Message
+from gatt.data.instruction import Instruction
+from gatt.data.views import JOINT
+from gatt.verifiers import check_all
+from gatt.verifiers.text.sentences import sentences
+
+MOST_FORMS: Final = 400
+"""Ways to bring one reply into the form that are tried."""
+WORDS_FACTOR: Final = 3.0
+"""Tokens of a rewritten reply that are allowed for each word of the own one: other languages take more."""
+_ASK: Final = """{instruction}
+
+A customer wrote: {message}
+The answer is: {reply}
+
+Write this answer again so that it keeps to the instruction above. Say the same, with every name, number and
+link of it and no new ones. Write only the answer.{hint}"""
+_LABEL: Final = re.compile(
+    r"^(?:(?:the |my |new |rewritten |revised )*(?:answer|reply|response)(?: is)?\s*:\s*)",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r'^["“](?P<text>[^"“”]+)["”]$', re.DOTALL)
+
+
+def rewrite_prompt(instruction: Instruction, message: str, own: str, hint: str) -> Message:
+    """Return what the teacher reads: instruction, message and reply, and that facts stay."""
+    text = _ASK.format(
+        instruction=instruction.text,
+        message=" ".join(message.split()),
+        reply=own.strip(),
+        hint=JOINT + hint if hint else "",
+    )
+    return Message("user", text)
+
+
+def tokens_needed(replies: Sequence[str], least: int) -> int:
+    """Return the length limit of a call that rewrites some replies."""
+    longest = max((len(reply.split()) for reply in replies), default=0)
+    return max(least, round(WORDS_FACTOR * longest) + 24)
+
+
+def unlabelled(text: str) -> str:
+    """Return a drawn reply without "Answer:" in front of it and quotation marks around it."""
+    plain = _LABEL.sub("", text.strip())
+    quoted = _QUOTED.match(plain)
+    return quoted["text"].strip() if quoted else plain
+
+
+def forms_by_program(instruction: Instruction, own: str, seed: str) -> Iterator[str]:
+    """Yield what programs make of a reply so that it keeps the instruction, the nearest to it first.
+
+    A sentence that the reply lacks is added behind it, in front of its last question, or as a clause, in one of
+    the instruction's phrasings, which take turns by the seed. Where a reply is too long sentences are
+    joined, then left out. Programs of the instruction come last. Nothing here is judged.
+    """
+    rng = random.Random(f"{seed}/program")
+    utterances = rng.sample(instruction.utterances, len(instruction.utterances))
+    found = chain.from_iterable(
+        _with_utterances(base, utterances, instruction) for base in (own, *shorter(own))
+    )
+    for number, text in enumerate(found):
+        if number >= MOST_FORMS:
+            return
+        made = apply_programs(instruction.programs, text) if instruction.programs else text
+        if made and made != own:
+            yield made
+
+
+def _with_utterances(
+    base: str, utterances: Sequence[str], instruction: Instruction
+) -> Iterator[str]:
+    """Yield a reply as it is, then with one of the utterances, then with one for each rule that lacks one."""
+    yield base
+    for utterance in utterances:
+        yield from _added(base, utterance)
+    text = base
+    for utterance in utterances:
+        longer = next(_added(text, utterance))
+        if _num_passed(instruction, longer) > _num_passed(instruction, text):
+            text = longer
+    yield text
+
+
+def _num_passed(instruction: Instruction, text: str) -> int:
+    return sum(verdict.status == "pass" for verdict in check_all(instruction.verifiers, text))
+
+
+def _added(base: str, utterance: str) -> Iterator[str]:
+    """Yield a reply with an utterance: as a sentence, then as a clause."""
+    said = sentences(base)
+    stopped = base if base[-1:] in ".!?…" else f"{base}."
+    bare = utterance.rstrip(".")
+    is_asked = utterance.endswith("?")
+    if stopped.endswith("?") and not is_asked:
+        head = " ".join(said[:-1])
+        yield " ".join(filter(None, (head, utterance, said[-1])))
+        yield " ".join(filter(None, (head, f"{bare}; {lowered(said[-1])}")))
+        return
+    yield f"{stopped} {utterance}"
+    if stopped.endswith(".") and not is_asked:
+        clause = lowered(re.sub(r"^(?:By the way,|And|Also,)\s+", "", utterance))
+        yield f"{stopped[:-1]}, and {clause}"
+        yield f"{stopped[:-1]}; {clause}"
+
+
+def introductions(instruction: Instruction, fact: str, seed: str) -> Iterator[str]:
+    """Yield replies that say a fact of the speaker, by program; nothing for a fact without phrasings."""
+    value = (instruction.facts.get(fact) or ("",))[0]
+    company = (instruction.facts.get("company") or ("",))[0]
+    phrasings = _FACTS.get(fact, ())
+    if fact == "name" and company:
+        phrasings = (*_NAME_AT, *phrasings)
+    for text in random.Random(f"{seed}/speaker").sample(phrasings, len(phrasings)):
+        said = text.format(value=value, company=company)
+        made = apply_programs(instruction.programs, said) if instruction.programs else said
+        if made:
+            yield from _with_utterances(
+                made,
+                random.Random(seed).sample(instruction.utterances, len(instruction.utterances)),
+                instruction,
+            )
+
+
+_NAME_AT: Final = (
+    "I am {value} from {company}.",
+    "My name is {value}, and I work for {company}.",
+    "You are talking to {value} from {company}.",
+    "I'm {value}, here at {company}.",
+)
+_FACTS: Final = {
+    "name": (
+        "I am {value}.",
+        "My name is {value}.",
+        "You are talking to {value}.",
+        "I'm {value}, and I am glad to help you.",
+    ),
+    "company": (
+        "I work for {value}.",
+        "This is {value}, so you are talking to us.",
+        "I am here for {value}.",
+        "I belong to the team of {value}.",
+    ),
+    "work": ("I work as {value}.", "My work is {value}.", "I am {value}."),
+    "home": ("I live in {value}.", "My home is in {value}.", "I am from {value}."),
+    "age": ("I am {value} years old.", "I am {value}."),
+    "hobby": ("I enjoy {value}.", "I love {value}.", "My hobby is {value}."),
+}
+"""Ways to say a fact of the speaker. "work" may need an article, which the verdict on the reply tells."""
