@@ -389,6 +389,7 @@ def mentions_instruction(
             return True
         told.append(instruction.text)
         wanted += [*instruction.utterances, *instruction.prefills]
+        wanted += [reply for part in instruction.parts for reply in part.replies]
     return echoed(text, hint, told, wanted) is not None
 
 

@@ -17,7 +17,7 @@ from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
-from gatt.data.speaker_turns import with_speaker_turns, with_speaker_turns_between
+from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
 from gatt.data.switches import Switch, in_force
 from gatt.errors import DataError
 
@@ -188,7 +188,7 @@ class Plan(Sequence[PlannedSample]):
             switches = (drawn,) if drawn else ()
         dialogue, seed = self._dialogues[place], f"{self._seed}/{index}"
         if self._has_own_replies and not switches:
-            dialogue = with_speaker_turns_between(dialogue, instruction, seed, self._part)
+            dialogue = with_questions_between(dialogue, instruction, seed, self._part)
         else:
             last_turn = switches[0].turn - 1 if switches else None
             dialogue = with_speaker_turns(

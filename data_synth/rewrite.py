@@ -14,6 +14,7 @@ from typing import Final
 
 from gatt.data.catalog.programs import apply_programs, lowered, shorter
 from gatt.data.dialogue import Message
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.data.views import JOINT
 from gatt.verifiers import check_all
@@ -113,27 +114,47 @@ def _added(base: str, utterance: str) -> Iterator[str]:
         return
     yield f"{stopped} {utterance}"
     if stopped.endswith(".") and not is_asked:
-        clause = lowered(re.sub(r"^(?:By the way,|And|Also,)\s+", "", utterance))
+        clause = _FILLER.sub("", utterance)
+        first = clause.partition(" ")[0]
+        is_name = first in ("I", "I'm", "I'd", "I'll") or any(map(str.isupper, first[1:]))
+        # An utterance starts with a word of ours or the user's, which is hardly ever a name.
+        clause = clause if is_name else clause[:1].lower() + clause[1:]
         yield f"{stopped[:-1]}, and {clause}"
         yield f"{stopped[:-1]}; {clause}"
 
 
-def introductions(instruction: Instruction, fact: str, seed: str) -> Iterator[str]:
-    """Yield replies that say a fact of the speaker, by program; nothing for a fact without phrasings."""
-    value = (instruction.facts.get(fact) or ("",))[0]
-    company = (instruction.facts.get("company") or ("",))[0]
-    phrasings = _FACTS.get(fact, ())
-    if fact == "name" and company:
-        phrasings = (*_NAME_AT, *phrasings)
-    for text in random.Random(f"{seed}/speaker").sample(phrasings, len(phrasings)):
-        said = text.format(value=value, company=company)
-        made = apply_programs(instruction.programs, said) if instruction.programs else said
-        if made:
-            yield from _with_utterances(
-                made,
-                random.Random(seed).sample(instruction.utterances, len(instruction.utterances)),
-                instruction,
-            )
+_FILLER: Final = re.compile(r"^(?:By the way, |And |Also, |As always, )")
+
+
+def replies_between(instruction: Instruction, expect: Expectation, seed: str) -> Iterator[str]:
+    """Yield replies by program to a question of `gatt.data.speaker_turns.with_questions_between`.
+
+    They say a fact of the speaker, or decline what a part of the instruction forbids; nothing where there is
+    no phrasing.
+    """
+    if expect.kind == "topic":
+        phrasings = tuple(
+            reply
+            for part in instruction.parts
+            if part.about == expect.fact
+            for reply in part.replies
+        )
+        said = {"value": "", "company": ""}
+    else:
+        firsts = {fact: some[0] for fact, some in instruction.facts.items()}
+        said = {"value": firsts.get(expect.fact, ""), "company": firsts.get("company", "")}
+        phrasings = _FACTS.get(expect.fact, ())
+        if expect.fact == "name" and said["company"]:
+            phrasings = (*_NAME_AT, *phrasings)
+    rng = random.Random(f"{seed}/between")
+    utterances = rng.sample(instruction.utterances, len(instruction.utterances))
+    for text in rng.sample(phrasings, len(phrasings)):
+        filled = text if expect.kind == "topic" else text.format(**said)
+        for base in (filled, *shorter(filled)):
+            for longer in _with_utterances(base, utterances, instruction):
+                programs = instruction.programs
+                if made := apply_programs(programs, longer) if programs else longer:
+                    yield made
 
 
 _NAME_AT: Final = (
@@ -156,6 +177,7 @@ _FACTS: Final = {
         "I belong to the team of {value}.",
     ),
     "work": ("I work as {value}.", "My work is {value}.", "I am {value}."),
+    "business": ("We are {value}.", "This is {value}.", "You are writing to {value}."),
     "home": ("I live in {value}.", "My home is in {value}.", "I am from {value}."),
     "age": ("I am {value} years old.", "I am {value}."),
     "hobby": ("I enjoy {value}.", "I love {value}.", "My hobby is {value}."),

@@ -19,7 +19,7 @@ from data_synth.filters import Draw, SampleTargets, refuse
 from data_synth.plan import PlannedSample
 from data_synth.rewrite import (
     forms_by_program,
-    introductions,
+    replies_between,
     rewrite_prompt,
     tokens_needed,
     unlabelled,
@@ -154,15 +154,15 @@ def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     made = [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
     if config.mode == "rewrite":
         for turn in made:
-            # A question about the speaker has a reply that says nothing of it.
-            if not _asks_for_speaker(turn):
+            # A question that was put between has a reply that says nothing.
+            if not _is_between(turn):
                 turn.own = _own_reply(turn)
     return made
 
 
-def _asks_for_speaker(turn: _Turn) -> bool:
+def _is_between(turn: _Turn) -> bool:
     expect = turn.sample.dialogue.expectations[turn.turn - 1]
-    return expect is not None and expect.kind == "speaker"
+    return expect is not None and expect.kind in ("speaker", "topic")
 
 
 def _without_teacher(turn: _Turn, config: TeacherConfig, seed: int) -> None:
@@ -314,11 +314,10 @@ def _compose(turn: _Turn, config: TeacherConfig, seed: int) -> None:
     instruction = turn.instruction
     if instruction is None:
         return
-    if _asks_for_speaker(turn):
-        expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    if expect and _is_between(turn):
         key = f"{seed}/{turn.sample.id}/{turn.turn}"
-        if expect:
-            _offer_first_fit(turn, introductions(instruction, expect.fact, key), config)
+        _offer_first_fit(turn, replies_between(instruction, expect, key), config)
     own = _own_reply(turn) if instruction.programs else None
     for plain in (turn.usable, own):
         if turn.reply is not None or not plain:

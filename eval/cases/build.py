@@ -16,7 +16,7 @@ from eval.records.case import TOPIC_JUMP, Case, Event
 from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
-from gatt.data.speaker_turns import with_speaker_turns, with_speaker_turns_between
+from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
@@ -96,7 +96,7 @@ def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
     if config.source.has_own_replies and not case.switches:
         turns = (case.num_turns,) if config.turns == "last" else config.turns
         allowed = [turn for turn in turns if turn <= case.num_turns]
-        dialogue = with_speaker_turns_between(
+        dialogue = with_questions_between(
             case.dialogue, case.instruction, seed, config.part, allowed
         )
     else:

@@ -14,6 +14,7 @@ from gatt.data.bank.read import SpeakerQuestion, load_bank
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part
 from gatt.data.instruction import Instruction
+from gatt.data.parts import Part as InstructionPart
 
 SHARE = 0.5
 """Share of the questions of a dialogue that ask for the speaker instead."""
@@ -62,20 +63,23 @@ def with_speaker_turns(
 
 
 TURNS_PER_QUESTION = 6
-"""Turns of a user's own dialogue for which one question about the speaker is put between."""
+"""Turns of a user's own dialogue for which one question is put between."""
+_PLAIN = "Let us stay with your question."
+"""What stands in the history behind a message that asks for what is forbidden."""
 
 
-def with_speaker_turns_between(
+def with_questions_between(
     dialogue: Dialogue,
     instruction: Instruction | None,
     seed: str,
     part: Part | None = None,
     turns: Sequence[int] = (),
 ) -> Dialogue:
-    """Return the dialogue with some exchanges more, whose questions are about the speaker.
+    """Return the dialogue with some exchanges more, which ask for what only a question can show.
 
-    Nothing of the dialogue is replaced, and its first exchange stays the first: one exchange is added for
-    about six turns, at least one. Without a fact that the bank asks for it comes back as it is.
+    They ask for facts of the speaker, and for what the instruction forbids. Nothing of the dialogue is
+    replaced, and its first exchange stays the first: one exchange is added for each such part of the
+    instruction, and at least one for about six turns. Without such a part it comes back as it is.
 
     Args:
         dialogue: a user's own.
@@ -84,23 +88,42 @@ def with_speaker_turns_between(
         part: of which the wordings are; None takes all.
         turns: where added questions may stand, counted in the new dialogue; empty allows all but turn 1.
     """
+    if instruction is None:
+        return dialogue
     rng = random.Random(f"{seed}/speaker")
-    questions = _questions(instruction.facts if instruction else {}, part, rng)
-    num = max(1, round(dialogue.num_turns / TURNS_PER_QUESTION))
+    kinds: list[Iterator[Exchange]] = [
+        _topic(topic, rng) for topic in instruction.parts if topic.asks
+    ]
+    if any(one.fact in instruction.facts for one in load_bank().speaker):
+        kinds.insert(0, _of_speaker(instruction, part, rng))
+    num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION))
     allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
     messages, first = list(dialogue.messages), int(dialogue.has_system)
     chosen = sorted(rng.sample(allowed, min(num, len(allowed))))
-    for turn, asked in zip(chosen, questions, strict=False):
-        assert instruction is not None
+    # With fewer places than kinds, each kind has its share of the dialogues.
+    rng.shuffle(kinds)
+    for turn, kind in zip(chosen, cycle(kinds), strict=False):
         place = first + 2 * (turn - 1)
         if place > len(messages):
             break
-        expect = asked.expectation(instruction.facts[asked.fact])
-        messages[place:place] = [
-            Message("user", asked.ask, expect),
-            Message("assistant", asked.reply),
-        ]
+        messages[place:place] = next(kind, ())
     return replace(dialogue, messages=tuple(messages))
+
+
+Exchange = tuple[Message, Message]
+
+
+def _of_speaker(
+    instruction: Instruction, part: Part | None, rng: random.Random
+) -> Iterator[Exchange]:
+    for asked in _questions(instruction.facts, part, rng):
+        expect = asked.expectation(instruction.facts[asked.fact])
+        yield Message("user", asked.ask, expect), Message("assistant", asked.reply)
+
+
+def _topic(topic: InstructionPart, rng: random.Random) -> Iterator[Exchange]:
+    for ask in rng.sample(topic.asks, len(topic.asks)):
+        yield Message("user", ask, topic.expectation()), Message("assistant", _PLAIN)
 
 
 def _questions(
