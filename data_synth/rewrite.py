@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from gatt.data.catalog.programs import apply_programs, lowered, shorter
+from gatt.data.catalog.programs import apply_programs, shorter
 from gatt.data.dialogue import Message
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
@@ -22,6 +22,8 @@ from gatt.verifiers.text.sentences import sentences
 
 MOST_FORMS: Final = 400
 """Ways to bring one reply into the form that are tried."""
+_CLAUSE_SHARE: Final = 0.3
+"""Of added sentences, those that become a clause of the reply's last sentence, for variety."""
 WORDS_FACTOR: Final = 3.0
 """Tokens of a rewritten reply that are allowed for each word of the own one: other languages take more."""
 _ASK: Final = """{instruction}
@@ -88,7 +90,10 @@ def _with_utterances(
     """Yield a reply as it is, then with one of the utterances, then with one for each rule that lacks one."""
     yield base
     for utterance in utterances:
-        yield from _added(base, utterance)
+        forms = list(_added(base, utterance))
+        if len(forms) > 1 and random.Random(f"{base}{utterance}").random() < _CLAUSE_SHARE:
+            forms[:2] = forms[1::-1]
+        yield from forms
     text = base
     for utterance in utterances:
         longer = next(_added(text, utterance))
@@ -105,22 +110,26 @@ def _added(base: str, utterance: str) -> Iterator[str]:
     """Yield a reply with an utterance: as a sentence, then as a clause."""
     said = sentences(base)
     stopped = base if base[-1:] in ".!?…" else f"{base}."
-    bare = utterance.rstrip(".")
     is_asked = utterance.endswith("?")
     if stopped.endswith("?") and not is_asked:
         head = " ".join(said[:-1])
         yield " ".join(filter(None, (head, utterance, said[-1])))
-        yield " ".join(filter(None, (head, f"{bare}; {lowered(said[-1])}")))
+        if head.endswith("."):
+            yield f"{head[:-1]}, and {_clause(utterance)} {said[-1]}"
         return
     yield f"{stopped} {utterance}"
     if stopped.endswith(".") and not is_asked:
-        clause = _FILLER.sub("", utterance)
-        first = clause.partition(" ")[0]
-        is_name = first in ("I", "I'm", "I'd", "I'll") or any(map(str.isupper, first[1:]))
-        # An utterance starts with a word of ours or the user's, which is hardly ever a name.
-        clause = clause if is_name else clause[:1].lower() + clause[1:]
+        clause = _clause(utterance)
         yield f"{stopped[:-1]}, and {clause}"
         yield f"{stopped[:-1]}; {clause}"
+
+
+def _clause(utterance: str) -> str:
+    """Return an utterance to stand behind a comma. It starts with a name in hardly any case."""
+    clause = _FILLER.sub("", utterance)
+    first = clause.partition(" ")[0]
+    is_name = first in ("I", "I'm", "I'd", "I'll") or any(map(str.isupper, first[1:]))
+    return clause if is_name else clause[:1].lower() + clause[1:]
 
 
 _FILLER: Final = re.compile(r"^(?:By the way, |And |Also, |As always, )")
@@ -176,7 +185,7 @@ _FACTS: Final = {
         "I am here for {value}.",
         "I belong to the team of {value}.",
     ),
-    "work": ("I work as {value}.", "My work is {value}.", "I am {value}."),
+    "work": ("I work as {value}.", "I am {value}.", "As for my work, I am {value}."),
     "business": ("We are {value}.", "This is {value}.", "You are writing to {value}."),
     "home": ("I live in {value}.", "My home is in {value}.", "I am from {value}."),
     "age": ("I am {value} years old.", "I am {value}."),

@@ -94,17 +94,20 @@ def sample_batch(
     for turn in turns:
         if turn.own is not None:
             _without_teacher(turn, config, seed)
+        elif config.mode == "rewrite" and config.compose:
+            _answer_between(turn, config, seed)
     draws: dict[TargetKind, int] = {
         "sampled": config.attempts,
         "hinted": config.hint_attempts,
-        "prefilled": config.prefill_attempts * can_prefill(engine),
+        "prefilled": config.prefill_attempts,
     }
     kinds = [kind for kind, num in draws.items() for _ in range(num)]
     sampling = config.sampling.params(seed)
     adapter = "teacher" if config.adapter else None
     for attempt, kind in enumerate(kinds):
         waiting = [t for t in turns if t.reply is None and _can(t, kind)]
-        if not waiting:
+        # An engine may be made when it is first asked.
+        if not waiting or (kind == "prefilled" and not can_prefill(engine)):
             continue
         requests = [_request(t, attempt, kind, config, seed) for t in waiting]
         own = [t.own for t in waiting if t.own is not None]
@@ -184,6 +187,14 @@ def _without_teacher(turn: _Turn, config: TeacherConfig, seed: int) -> None:
         turn.rejected = own
     if config.compose:
         _offer_first_fit(turn, forms_by_program(instruction, own, key), config)
+
+
+def _answer_between(turn: _Turn, config: TeacherConfig, seed: int) -> None:
+    """Make the target of a question that was put between by program, where there is a phrasing."""
+    expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    if expect is not None and turn.instruction is not None:
+        key = f"{seed}/{turn.sample.id}/{turn.turn}"
+        _offer_first_fit(turn, replies_between(turn.instruction, expect, key), config)
 
 
 def _offer_first_fit(turn: _Turn, texts: Iterator[str], config: TeacherConfig) -> None:
@@ -314,10 +325,6 @@ def _compose(turn: _Turn, config: TeacherConfig, seed: int) -> None:
     instruction = turn.instruction
     if instruction is None:
         return
-    expect = turn.sample.dialogue.expectations[turn.turn - 1]
-    if expect and _is_between(turn):
-        key = f"{seed}/{turn.sample.id}/{turn.turn}"
-        _offer_first_fit(turn, replies_between(instruction, expect, key), config)
     own = _own_reply(turn) if instruction.programs else None
     for plain in (turn.usable, own):
         if turn.reply is not None or not plain:

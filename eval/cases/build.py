@@ -16,6 +16,7 @@ from eval.records.case import TOPIC_JUMP, Case, Event
 from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
+from gatt.data.instruction import with_rubrics
 from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
@@ -74,6 +75,11 @@ def load_inputs(
         for case in make_cases(config, catalog, dialogues, trained)
     ]
     cases = [_asking_the_speaker(c, config) for c in add_switches(config, catalog, cases, trained)]
+    if config.judge:
+        cases = [
+            replace(case, instruction=with_rubrics(case.instruction)) if case.instruction else case
+            for case in cases
+        ]
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
     return Inputs(

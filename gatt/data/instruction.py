@@ -296,6 +296,25 @@ def _parts_of(one: Entry | Instruction) -> tuple[Part, ...]:
     return one.parts or (Part(about=about, num_verifiers=len(one.verifiers)),)
 
 
+def with_rubrics(instruction: Instruction) -> Instruction:
+    """Return an instruction whose parts that nothing judges are judged together, by a judge model.
+
+    One without such parts, or without a rubric for them, comes back as it is.
+    """
+    open_parts = [part for part in instruction.parts if not part.is_judged and part.rubric]
+    if not open_parts:
+        return instruction
+    rubric = " ".join(f"{part.rubric.rstrip('.')}." for part in open_parts)
+    judged = Part(
+        about="; ".join(part.about for part in open_parts), num_verifiers=1, rubric=rubric
+    )
+    return replace(
+        instruction,
+        verifiers=(*instruction.verifiers, VerifierSpec("judge", {"rubric": rubric})),
+        parts=(*(part for part in instruction.parts if part not in open_parts), judged),
+    )
+
+
 def draw_entries(
     pool: Sequence[Entry], size: int, conflicts: Conflicts, rng: random.Random
 ) -> tuple[Entry, ...]:

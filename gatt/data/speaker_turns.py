@@ -9,6 +9,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
+from typing import Final
 
 from gatt.data.bank.read import SpeakerQuestion, load_bank
 from gatt.data.dialogue import Dialogue, Message
@@ -92,7 +93,7 @@ def with_questions_between(
         return dialogue
     rng = random.Random(f"{seed}/speaker")
     kinds: list[Iterator[Exchange]] = [
-        _topic(topic, rng) for topic in instruction.parts if topic.asks
+        _topic(topic, part, rng) for topic in instruction.parts if topic.asks
     ]
     if any(one.fact in instruction.facts for one in load_bank().speaker):
         kinds.insert(0, _of_speaker(instruction, part, rng))
@@ -121,8 +122,19 @@ def _of_speaker(
         yield Message("user", asked.ask, expect), Message("assistant", asked.reply)
 
 
-def _topic(topic: InstructionPart, rng: random.Random) -> Iterator[Exchange]:
-    for ask in rng.sample(topic.asks, len(topic.asks)):
+EVALUATED: Final = 3
+"""Every so many-th message that asks for what is forbidden is not for training."""
+
+
+def _topic(topic: InstructionPart, part: Part | None, rng: random.Random) -> Iterator[Exchange]:
+    asks = [
+        ask
+        for place, ask in enumerate(topic.asks)
+        if part is None
+        or len(topic.asks) < EVALUATED
+        or (place % EVALUATED > 0) == (part == "train")
+    ]
+    for ask in rng.sample(asks, len(asks)):
         yield Message("user", ask, topic.expectation()), Message("assistant", _PLAIN)
 
 

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instruction", metavar="SENTENCE", default=EXAMPLE, help=text)
     parser.add_argument(
         "--from", dest="dialogues", type=path_argument, metavar="FILE",
-        help="your dialogues: JSON lines with `messages`, or what source jsonl reads besides (default: examples)",
+        help="your dialogues: JSON lines with `messages`, or what source jsonl reads (default: examples)",
     )  # fmt: skip
     parser.add_argument(
         "--faq", type=path_argument, metavar="FILE",
@@ -119,14 +119,13 @@ def _judged(parts: Sequence[SentencePart]) -> list[str]:
     lines = []
     for part in parts:
         if part.rule and part.rule.facts:
-            how = f"judged where {', '.join(part.rule.facts)} is asked for, and by {part.rule.verifiers[0].kind}"
+            facts, kind = ", ".join(part.rule.facts), part.rule.verifiers[0].kind
+            how = f"judged where {facts} is asked for, and in every reply by {kind}"
         elif part.rule:
             how = f"judged in every reply by {', '.join(v.kind for v in part.rule.verifiers)}"
         else:
             how = f"judged where one of {len(part.asks)} messages asks for it"
-        lines.append(
-            f'  {how}: "{part.about}"' if part.is_judged else f'  NOT judged: "{part.about}"'
-        )
+        lines.append(f'  {how if part.is_judged else "NOT judged"}: "{part.about}"')
     return lines
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -54,9 +55,28 @@ def find_parts(sentence: str) -> tuple[SentencePart, ...]:
         if known in {_plain(text) for text in (*entry.verbose, entry.terse)}:
             return (SentencePart(sentence.rstrip(" ."), Rule.of(entry, entry.value)),)
     table = read_table()
-    return tuple(
-        part for one in clauses(sentence) for part in _parts_of_clause(one, catalog, table)
-    )
+    parts = [part for one in clauses(sentence) for part in _parts_of_clause(one, catalog, table)]
+    return tuple(_in_language(part) for part in parts) if _is_foreign(parts) else tuple(parts)
+
+
+_ENGLISH: Final = frozenset({"all", "question_about"})
+"""Kinds of rules whose terms and patterns are English here."""
+_IN_ANY_LANGUAGE: Final = frozenset({"name", "company", "home", "age"})
+"""Facts whose answers are the same in every language."""
+
+
+def _is_foreign(parts: Sequence[SentencePart]) -> bool:
+    specs = [spec for part in parts if part.rule for spec in part.rule.verifiers]
+    return any(v.kind == "language" and v.params.get("language") != "en" for v in specs)
+
+
+def _in_language(part: SentencePart) -> SentencePart:
+    """Return a part of a sentence in another language: rules that know only English judge nothing there."""
+    rule = part.rule
+    if rule is None or any(spec.kind in _ENGLISH for spec in rule.verifiers):
+        return SentencePart(part.about)
+    facts = {fact: some for fact, some in rule.facts.items() if fact in _IN_ANY_LANGUAGE}
+    return replace(part, rule=replace(rule, facts=facts))
 
 
 @cache

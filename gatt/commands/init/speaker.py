@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-_NAME: Final = (
-    r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|of the|of|the|de|van|von|der))*(?<! of)(?<! the)"
-)
+_NAME: Final = r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z])|de|van|von|der|da))*(?<! the)"
 _COMPANY: Final = r"[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
 _ROLE: Final = re.compile(
     r"(?i:^(?:please |always )*(?:you are|you['’]re|act as|act like|speak as|answer as|reply as|play"
@@ -28,8 +26,8 @@ _AT: Final = re.compile(
 )
 _FROM: Final = re.compile(rf"\b(?:from|(?:who )?liv(?:es?|ing) in|based in) (?P<home>{_COMPANY})")
 _FROM_COMPANY: Final = re.compile(
-    rf"\bfrom (?:the )?(?P<company>(?=[^,]*\b(?:Bank|Inc|Ltd|GmbH|AG|Corp|Group|Hotel|Shop|Store|Clinic|Airlines"
-    rf"|Air|Media|Insurance|Energy|Telecom|Labs|Software|Systems|Services|Support)\b){_COMPANY})"
+    rf"\bfrom (?:the )?(?P<company>(?=[^,]*\b(?:Bank|Inc|Ltd|GmbH|AG|Corp|Group|Hotel|Shop|Store|Clinic"
+    rf"|Airlines|Air|Media|Insurance|Energy|Telecom|Labs|Software|Systems|Services|Support)\b){_COMPANY})"
 )
 _NAMED: Final = re.compile(rf"\b(?:named|called|name is) (?P<name>{_NAME})")
 _KIND: Final = re.compile(r"(?:^|, )(?P<kind>an? [a-z][\w'’ -]*?)(?=,|$)")

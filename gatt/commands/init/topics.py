@@ -43,7 +43,10 @@ _MOST_WORDS: Final = 4
 
 
 def mention(found: Mapping[str, str], table: Table) -> Rule:
-    """Return the rule that a reply mentions a thing: in other words, in the plural, and without denying it."""
+    """Return the rule that a reply mentions a thing: in other words, in the plural, and without denying it.
+
+    `says` knows denials, `terms` talk about the task.
+    """
     quoted = found.get("text") or found.get("single")
     if quoted:
         return Rule(
@@ -67,7 +70,11 @@ def mention(found: Mapping[str, str], table: Table) -> Rule:
     utterances = tuple(text.format(np=np, that=that) for text in texts)
     return Rule(
         f"mentions {that or np}",
-        (VerifierSpec("says", params),),
+        (
+            VerifierSpec(
+                "all", {"of": [{"kind": "terms", "any_of": head}, {"kind": "says", **params}]}
+            ),
+        ),
         utterances=utterances,
         obey=f"{{reply}} {utterances[0] if utterances else f'I would take {np}.'}",
         bad=(f"We have no {' '.join(spelt)}.",) if not that else (),

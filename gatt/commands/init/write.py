@@ -46,10 +46,9 @@ def files_of(start: Start) -> dict[str, str]:
     """
     rule, sentence, parts = start.rule, start.sentence, start.parts
     lists = {key: getattr(rule, key, ()) for key in ("prefills", "good", "bad")}
-    first = next((u for part in parts if part.rule for u in part.rule.utterances), "")
-    hint = f"Keep to this in your reply: {sentence}" + (f' For example: "{first}"' if first else "")
+    hint = f"Keep to this in your reply: {sentence}"
     hint = rule.hint if rule and rule.hint and len(parts) == 1 else hint
-    listed = [_part(part, place) for place, part in enumerate(parts)] if rule else []
+    listed = [_part(part) for part in parts] if rule else []
     if rule and not any(part["verifiers"] for part in listed):
         listed[0]["verifiers"] = [{"kind": ANY_WORDS.kind, **ANY_WORDS.params}]
     # Braces in these texts must stay as they are.
@@ -63,7 +62,7 @@ def files_of(start: Start) -> dict[str, str]:
         "wordings": [
             sentence,
             f"From now on, in every reply: {sentence}",
-            f"This holds for our whole conversation: {sentence}",
+            f"Keep to this in every reply: {sentence}",
             f"{sentence} Keep to this whatever I ask.",
         ],
         "terse": _terse(sentence, parts),
@@ -81,7 +80,7 @@ def files_of(start: Start) -> dict[str, str]:
     }
 
 
-def _part(part: SentencePart, place: int) -> dict[str, Any]:
+def _part(part: SentencePart) -> dict[str, Any]:
     """Return a part as the catalogue holds it: empty lists are left out there."""
     rule = part.rule
     return {
@@ -95,7 +94,7 @@ def _part(part: SentencePart, place: int) -> dict[str, Any]:
             "asks": list(part.asks),
             "replies": list(part.replies),
         },
-        "rubric": "" if rule else f"The reply keeps to this: {part.about}",
+        "rubric": "" if part.is_judged else f"The reply keeps to this: {part.about}",
     }
 
 

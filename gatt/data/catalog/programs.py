@@ -14,6 +14,7 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import Final
 
+from gatt.verifiers.answers.claims import COMMON_ENGLISH
 from gatt.verifiers.text.markup import strip_markdown
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
@@ -128,8 +129,9 @@ def shorter(reply: str) -> Iterator[str]:
 
 def lowered(reply: str) -> str:
     """Return a reply to stand behind something: with a small letter unless it may start with a name."""
-    first = reply.partition(" ")[0].rstrip(",.!?")
-    return reply[:1].lower() + reply[1:] if first.lower() in _SMALL else reply
+    first = reply.partition(" ")[0].rstrip(",.!?").lower()
+    is_word = first in _SMALL or (first in COMMON_ENGLISH and first != "i")
+    return reply[:1].lower() + reply[1:] if is_word else reply
 
 
 def starts(reply: str, /, *, text: str, gap: str = " ") -> str:
