@@ -59,12 +59,12 @@ class TargetLook:
     def _add(self, user: str, target: TurnTarget, reply: str, instruction: Instruction) -> None:
         self.num_instructed += 1
         rest = _without_given(reply, instruction)
-        said = [" ".join(words(one)) for one in sentences(rest)]
+        said = [" ".join(words(one)).casefold() for one in sentences(rest)]
         said = [one for one in said if len(one.split()) >= BEGINNING_WORDS]
         self.sentences.update(set(said))
         first = words(rest)[:BEGINNING_WORDS]
         if len(first) == BEGINNING_WORDS:
-            self.beginnings[" ".join(first)] += 1
+            self.beginnings[" ".join(first).casefold()] += 1
         folded = fold_text(reply)
         stock = [u for u in instruction.utterances if fold_text(u).rstrip(" .!") in folded]
         if target.kind == "composed" and stock:

@@ -40,8 +40,8 @@ _STARTS_SOMETHING: Final = re.compile(r"(?:^|[.!?:;\n\"“„«({\[*•–-])\s*
 _NO_NAMES: Final = word_set("reply_facts", "no_names")
 _TRANSLATED: Final = word_set("reply_facts", "translated")
 """Names that are other words in another language."""
-_MOST_CAPITALS: Final = 0.5
-"""Share of words with a capital from which capitals name nothing: headlines, German, upper case."""
+_FEW_CAPITALS, _MOST_CAPITALS = 3, 0.3
+"""More words with a capital inside sentences, and a larger share, name nothing: headlines, German, upper case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,9 @@ def facts_of(text: str) -> tuple[ReplyFact, ...]:
     Numbers count by value, in digits or English words; "one" does not, nor does the number of a list item.
     A name is a word with a capital that starts no sentence, or has capitals inside.
     """
-    found = {(fact.kind, fact.key): fact for fact in _facts(text)}
+    found: dict[tuple[str, str], ReplyFact] = {}
+    for fact in _facts(text):
+        found.setdefault((fact.kind, fact.key), fact)
     return tuple(found.values())
 
 
@@ -94,10 +96,10 @@ def _number_key(token: Token) -> str:
 
 def _names(text: str) -> Iterator[ReplyFact]:
     spelt = list(_NAME.finditer(text))
-    long = [match for match in spelt if len(match[0]) > 1]
-    if sum(m[0][0].isupper() for m in long) > max(3, _MOST_CAPITALS * len(long)):
-        return
     starts = {start for start, _ in sentence_spans(text)}
+    inside = [match for match in spelt if len(match[0]) > 1 and match.start() not in starts]
+    num_capitals = sum(match[0][0].isupper() for match in inside)
+    has_names = num_capitals <= max(_FEW_CAPITALS, _MOST_CAPITALS * len(inside))
     for match in spelt:
         said = re.sub(r"['’]s?$", "", match[0])
         folded = fold_text(said)
@@ -105,7 +107,8 @@ def _names(text: str) -> Iterator[ReplyFact]:
         if not said[:1].isupper() or folded in _NO_NAMES:
             continue
         is_first = match.start() in starts or bool(_STARTS_SOMETHING.search(text[: match.start()]))
-        if is_inner or (not is_first and (len(said) > 1) and folded not in COMMON_ENGLISH):
+        is_name = has_names and not is_first and len(said) > 1 and folded not in COMMON_ENGLISH
+        if is_inner or is_name:
             yield ReplyFact("name", said, folded)
 
 
@@ -186,8 +189,11 @@ def expectation_of(reply: str, facts: Sequence[ReplyFact]) -> Expectation | None
         some = [left.pop(0)]
         while some[-1].kind == "number" and left and _is_range(reply, some[-1], left[0]):
             some.append(left.pop(0))
-        kind = "answer" if some[0].kind in ("number", "name") else "terms"
-        rule = VerifierSpec(kind, {"any_of": [f for fact in some for f in number_forms(fact)]})
+        forms = [form for fact in some for form in number_forms(fact)]
+        rule = VerifierSpec("answer", {"any_of": forms})
+        if some[0].kind in ("link", "code"):
+            # Other rules do not read links.
+            rule = VerifierSpec("not", {"of": {"kind": "excludes", "terms": forms}})
         if build(rule).check(reply).status == "pass":
             rules.append(rule)
     return Expectation(verifiers=tuple(rules)) if rules else None

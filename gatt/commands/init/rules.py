@@ -149,8 +149,8 @@ def _left_over(clause: str, spans: Sequence[tuple[int, int]], table: Mapping[str
         rest = f"{rest[:start]} {rest[end:]}"
     common = set(table["stopwords"].split())
     spelt = re.findall(r"[\w'’-]+", rest)
-    asking = [word for word in spelt if word.lower() not in common]
-    return " ".join(spelt) if asking else ""
+    asking = [place for place, word in enumerate(spelt) if word.lower() not in common]
+    return " ".join(spelt[asking[0] : asking[-1] + 1]) if asking else ""
 
 
 def _plain(text: str) -> str:
@@ -222,10 +222,15 @@ def _part(
         found["below"] = str(int(found["num"]) - 1)
     made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, found)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
-    lists = {key: tuple(made.get(key, ())) for key in ("utterances", "prefills", "bad")}
     obey = _filled(rule.get("obey", "{reply}"), {**found, "reply": "{reply}"})
     return Rule(
-        made["about"], (VerifierSpec.from_dict(spec),), made.get("hint", ""), **lists, obey=obey
+        made["about"],
+        (VerifierSpec.from_dict(spec),),
+        made.get("hint", ""),
+        utterances=tuple(made.get("utterances", ())),
+        prefills=tuple(made.get("prefills", ())),
+        bad=tuple(made.get("bad", ())),
+        obey=obey,
     )
 
 

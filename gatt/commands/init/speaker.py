@@ -32,7 +32,8 @@ _FROM_COMPANY: Final = re.compile(
 _NAMED: Final = re.compile(rf"\b(?:named|called|name is) (?P<name>{_NAME})")
 _KIND: Final = re.compile(r"(?:^|, )(?P<kind>an? [a-z][\w'’ -]*?)(?=,|$)")
 _WORKS_FOR: Final = re.compile(
-    rf"(?i:^you (?:work|speak|answer|are here) (?:for|at)) (?P<company>{_COMPANY})(?P<rest>.*)$"
+    rf"(?i:^you (?:work|speak|answer|are here) (?:for|at)) "
+    rf"(?P<company>{_COMPANY}|(?:the|an?|our) [a-z][\w'’ -]*)(?P<rest>.*)$"
 )
 _SPEAKS: Final = re.compile(
     r"\b(?:assistant|chat ?bot|bot|agent|helper|ai|a\.i\.|language model)\b", re.IGNORECASE

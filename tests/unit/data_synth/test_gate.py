@@ -59,7 +59,7 @@ def test_the_lines_hold_shares_reasons_repetitions_and_five_targets() -> None:
     text = "\n".join(look([f"{distinct(n)}. {STOCK[n % 2]}" for n in range(24)]).lines())
     for fact in (
         "24 of 48 turns", "24 composed by program (100%)", "in 2 phrasings", "lost_fact 24",
-        "12 x 'remember the free river'",
+        "12 x 'remember the free",
     ):  # fmt: skip
         assert fact in text
     assert text.count("[composed]") == 5

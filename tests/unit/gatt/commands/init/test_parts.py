@@ -93,7 +93,7 @@ def test_parts_pass_in_other_words_and_fail_where_they_are_denied(sentence, good
     ("sentence", "unjudged"),
     [
         (MIA, ["be polite"]),
-        ("Answer in French and politely.", ["and politely"]),
+        ("Answer in French and politely.", ["politely"]),
         ("Never invent facts. Use at most 20 words.", ["Never invent facts"]),
         ("Never give legal advice.", []),
         ("If asked, answer in French.", ["If asked, answer in French"]),
