@@ -41,7 +41,7 @@ _NO_NAMES: Final = word_set("reply_facts", "no_names")
 _TRANSLATED: Final = word_set("reply_facts", "translated")
 """Names that are other words in another language."""
 _FEW_CAPITALS, _MOST_CAPITALS = 3, 0.3
-"""More words with a capital inside sentences, and a larger share, name nothing: headlines, German, upper case."""
+"""More words with a capital inside sentences, and a larger share, name nothing: headlines, German."""
 
 
 @dataclass(frozen=True, slots=True)
