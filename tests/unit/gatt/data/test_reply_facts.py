@@ -18,7 +18,7 @@ from gatt.data.reply_facts import added_fact, expectation_of, facts_of, lost_fac
         ("Of course, one of them is thirty (30) centimetres long.", ["thirty"]),
         ("1. Wash it.\n2. Dry it.", []),
         ("The GoreTex shell is ours. By the way, Yes is a word.", ["GoreTex"]),
-        ("Das Paket kommt am Montag mit der Post ins Haus.", []),
+        ("Das Zelt kommt am Montag mit der Post ins Haus.", []),
     ],
 )  # fmt: skip
 def test_facts_of_a_reply(reply, expected) -> None:
@@ -50,7 +50,7 @@ def test_a_rewritten_reply_adds_no_fact() -> None:
     ):
         found = added_fact(text, given, has_names=True)
         assert (found and found.text) == added
-    assert added_fact("Sie haben 30 Tage im Laden.", given, has_names=False) is None
+    assert added_fact("Du hast 30 Stunden im Laden.", given, has_names=False) is None
 
 
 @pytest.mark.parametrize(
