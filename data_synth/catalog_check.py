@@ -98,13 +98,14 @@ def check_entry(entry: Entry) -> list[str]:
             if reply not in entry.utterances or num_right[reply] > 1
         ]
         # A role is known by what it says of itself: its talk is judged where it is asked.
-        talk = () if entry.facts else talk_about(entry)
+        is_asked = bool(entry.facts) or _is_asked_for(entry)
+        talk = () if is_asked else talk_about(entry)
         found += [
             f'{problem}: expected wordings that speak of replies ("in every reply") or verifiers that '
             "such talk fails"
             for problem in _passing(specs, talk, "talk about the instruction")
         ]
-        if not entry.facts:
+        if not is_asked:
             found += _passing(specs, echoes_unseen(entry), "echo of the hint")
         for probe in entry.probes:
             found += _passing(probe.verifiers, JUNK, f"probe {probe.question!r}: junk")
@@ -112,6 +113,12 @@ def check_entry(entry: Entry) -> list[str]:
         # A kind that is not shipped fails on one of the replies.
         found.append(str(error))
     return found
+
+
+def _is_asked_for(entry: Entry) -> bool:
+    """Whether every part that anything judges is judged where a message asks for it."""
+    judged = [part for part in entry.parts if part.is_judged]
+    return bool(judged) and all(part.is_asked_for for part in judged)
 
 
 def check_forms(entry: Entry) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from data_synth.filters import QualityConfig
 from gatt.data.catalog.choice import InstructionConfig
@@ -16,6 +16,7 @@ from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
 
+Mode = Literal["rewrite", "sample"]
 _MOST_SAMPLES: Final = 10_000_000
 """The whole plan is held in memory."""
 _MOST_ATTEMPTS: Final = 1_000
@@ -41,6 +42,14 @@ class TeacherConfig:
     brief: str | None = "Answer in one short sentence."
     """Text that the teacher reads with every message, and the student never; null for none. Replies that
     the length limit cuts are no targets, so a talkative teacher needs it."""
+    mode: Mode | None = None
+    """`sample`: targets are drawn anew, as published, which is right where the history is strangers' talk.
+    `rewrite`: the target is the dialogue's own reply, which keeps its facts: as it is, brought into the form by
+    program, or rewritten by the teacher, which then reads instruction, message and reply. null: `rewrite` for
+    sources of the user's own replies (jsonl, hub, faq), else `sample`."""
+    leave_share: float = 0.8
+    """Of the own replies that keep the instruction as they are, the share that stays so; the others are
+    rewritten where a draw is accepted."""
     context_turns: int | None = 3
     """Number of latest exchanges that the teacher reads; null: all of them, as published. Where the user asks
     for what was told earlier, it reads all of them."""
@@ -63,6 +72,8 @@ class TeacherConfig:
                 raise ConfigError(
                     f"{name} is {getattr(self, name)}: expected {least} to {_MOST_ATTEMPTS}"
                 )
+        if not 0 <= self.leave_share <= 1:
+            raise ConfigError(f"leave_share is {self.leave_share}: expected a share from 0 to 1")
         if self.context_turns is not None and self.context_turns < 0:
             raise ConfigError(f"context_turns is {self.context_turns}: expected 0 or more, or null")
 
@@ -93,13 +104,29 @@ class SynthConfig:
     """Changes of the instruction within a dialogue; null for none."""
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
     """The model that replies, and how."""
-    batch_samples: int = 12
-    """Samples worked on together: a batch is made again as a whole after an interruption, and goes to
-    one worker. Part of a run's identity, since a local model's last bits depend on it."""
+    formula_limit: float | None = 0.3
+    """Share of the targets under an instruction that may begin alike, have a sentence in common, or be composed
+    with one of a few added sentences; the command stops where more do, as they would teach a formula. null goes
+    on. No part of a run's identity."""
+    batch_samples: int | None = None
+    """Samples worked on together, which go to one worker; null takes an eighth of `num_samples`, 12 at most.
+    What was drawn for an unfinished batch is stored in `drafts.jsonl`, but on a cluster. Part of a run's
+    identity, since a local model's last bits depend on it."""
     ray: RayConfig | None = None
     """null: this process alone; else workers of Ray make the batches, and this process writes them.
     `--workers N` starts N on this machine. No part of a run's identity: a run may go on with or without
     workers."""
+
+    @property
+    def batch_size(self) -> int:
+        """Samples of a batch."""
+        return self.batch_samples or min(12, max(1, self.num_samples // 8))
+
+    @property
+    def resolved_teacher(self) -> TeacherConfig:
+        """The teacher with the mode that the source asks for, where none is set."""
+        mode: Mode = "rewrite" if self.source.has_own_replies else "sample"
+        return replace(self.teacher, mode=self.teacher.mode or mode)
 
     def __post_init__(self) -> None:
         if not 1 <= self.num_samples <= _MOST_SAMPLES:
@@ -108,5 +135,9 @@ class SynthConfig:
             raise ConfigError(
                 f"plain_fraction is {self.plain_fraction}: expected a share from 0 to 1"
             )
-        if self.batch_samples < 1:
+        if self.formula_limit is not None and not 0 < self.formula_limit <= 1:
+            raise ConfigError(
+                f"formula_limit is {self.formula_limit}: expected a share in (0, 1], or null"
+            )
+        if self.batch_samples is not None and self.batch_samples < 1:
             raise ConfigError(f"batch_samples is {self.batch_samples}: expected at least 1")

@@ -19,6 +19,7 @@ from gatt.data.answers import answers
 from gatt.data.catalog.programs import texts_added
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
+from gatt.data.reply_facts import added_fact, lost_fact
 from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
 from gatt.verifiers.text.copying import copy_of
@@ -57,6 +58,8 @@ class QualityConfig:
     (see `gatt.verifiers.text.copying`)."""
     answers: bool = True
     """Refuse replies that lack what their turn expects (`expect`), such as the answer to its question."""
+    keeps_facts: bool = True
+    """Refuse rewritten replies that lose a number, name, link or code of the own reply, or add one."""
     near_duplicate: float | None = 0.8
     """Refuse a reply that overlaps by this share (Jaccard index of character n-grams, without what
     the instruction itself prescribes) with another target of its sample; null refuses none. A reply of
@@ -83,6 +86,8 @@ class Draw:
     """Messages of the dialogue up to and including the question."""
     expect: Expectation | None = None
     """What the question's reply must hold; None: nothing that a rule could check."""
+    own: str | None = None
+    """The dialogue's own reply, whose facts the draw must hold; None where it may say anything."""
 
 
 _FORMS = frozenset({"ends_with", "json_object", "wrapped"})
@@ -131,7 +136,7 @@ def is_clipped(draw: Draw) -> bool:
     return bare.count('"') % 2 == 1 and "”" not in bare
 
 
-FILTERS_VERSION = 4
+FILTERS_VERSION = 5
 """Raised by one with every change that can change which replies are refused."""
 
 _WORD = re.compile(r"\w+")
@@ -165,6 +170,37 @@ def is_wrong(draw: Draw) -> bool:
     return answers(draw.expect, draw.text, draw.told[-1]).status != "pass"
 
 
+def loses_fact(draw: Draw) -> bool:
+    """Whether a rewritten reply lacks a fact of the own one."""
+    if draw.own is None:
+        return False
+    is_translated = _language_of(draw.instruction) not in (None, "en")
+    return lost_fact(draw.own, draw.text, is_translated=is_translated) is not None
+
+
+def adds_fact(draw: Draw) -> bool:
+    """Whether a rewritten reply has a fact that neither the own one, the message nor the instruction has."""
+    if draw.own is None:
+        return False
+    allowed = [draw.own, *draw.told[-1:]]
+    if instruction := draw.instruction:
+        allowed += [instruction.text, *instruction.utterances, *instruction.prefills]
+        allowed += [answer for some in instruction.facts.values() for answer in some]
+        allowed += texts_added(instruction.programs)
+    has_names = _language_of(draw.instruction) not in _NOUN_CAPITALS
+    return added_fact(draw.text, allowed, has_names=has_names) is not None
+
+
+_NOUN_CAPITALS = frozenset({"de", "lb"})
+"""Languages in which every noun has a capital."""
+
+
+def _language_of(instruction: Instruction | None) -> str | None:
+    """Return the language that an instruction asks for, None for none."""
+    specs = instruction.verifiers if instruction else ()
+    return next((str(v.params.get("language")) for v in specs if v.kind == "language"), None)
+
+
 @lru_cache(maxsize=8192)
 def _plain(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
@@ -190,6 +226,8 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     ),
     "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
     "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
+    "lost_fact": lambda draw, quality: quality.keeps_facts and loses_fact(draw),
+    "added_fact": lambda draw, quality: quality.keeps_facts and adds_fact(draw),
     "wrong": lambda draw, quality: quality.answers and is_wrong(draw),
 }
 """Each reason to refuse a draw that depends on the draw alone, in the order in which they are tried."""
@@ -208,6 +246,8 @@ REASONS: Final = {
     "says_ai": "calls itself an AI or a language model",
     "repeats_prompt": "gives the user's message or the history back",
     "clipped": "stops in mid-sentence, though not at the length limit",
+    "lost_fact": "lacks a number, name, link or code of the dialogue's own reply",
+    "added_fact": "has a number, name, link or code that nobody gave it",
     "wrong": "lacks what its turn expects, or says a wrong answer",
     "rejected": "a verifier rejected it",
     "undecided": "a verifier could not tell",
@@ -349,6 +389,7 @@ def mentions_instruction(
             return True
         told.append(instruction.text)
         wanted += [*instruction.utterances, *instruction.prefills]
+        wanted += [reply for part in instruction.parts for reply in part.replies]
     return echoed(text, hint, told, wanted) is not None
 
 

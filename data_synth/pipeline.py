@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from data_synth.config import SynthConfig
+from data_synth.drafts import DRAFTS_FILE, DraftingEngine
 from data_synth.filters import REASONS
 from data_synth.plan import Plan, PlannedSample, plan_samples
 from data_synth.run_folder import (
@@ -39,6 +40,8 @@ from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport
 from gatt.sources.load import load_dialogues
 
+_MOST_REMOTE = 256
+"""Requests to servers between two lines of the file of drafts."""
 log = logging.getLogger(__name__)
 Rows = list[dict[str, Any]]
 
@@ -56,7 +59,9 @@ def _rows(
     teacher: Engine,
     batch: Sequence[PlannedSample],
 ) -> Rows:
-    made = sample_batch(teacher, batch, config.teacher, seed=config.seed, provenance=provenance)
+    made = sample_batch(
+        teacher, batch, config.resolved_teacher, seed=config.seed, provenance=provenance
+    )
     return [sample.as_dict() for sample in made]
 
 
@@ -67,9 +72,9 @@ def _adapters(config: SynthConfig) -> dict[str, str]:
 def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -> SynthResult:
     """Make the samples of a configuration, going on where an earlier call stopped.
 
-    After an interruption the unfinished batch of the plan is made again as a whole: with
-    the same engine on the same machine the file equals, byte for byte, the one of a run
-    that was never interrupted.
+    What was drawn for an unfinished batch is stored beside the samples (without `config.ray`), so that an
+    interruption loses at most one portion of draws. With the same engine on the same machine the file equals,
+    byte for byte, the one of a run that was never interrupted.
 
     Args:
         config: the whole of it.
@@ -145,25 +150,32 @@ def _append_missing(
     teacher: Callable[[], Engine],
 ) -> int:
     """Append the samples that the store lacks, as they are made, and return their number."""
-    num_samples, size = len(plan), config.batch_samples
+    num_samples, size = len(plan), config.batch_size
     num_done = num_stored(store, num_samples)
     if num_done == num_samples:
         return 0
     if num_done:
         log.info("%s: going on after %d of %d samples", store.path, num_done, num_samples)
-    # An unfinished batch is made again as a whole; its first `num_kept` rows are stored already.
+    # The rows of an unfinished batch are made again; its first `num_kept` rows are stored already.
     num_kept = num_done % size
     first = num_done - num_kept
     batches = [range(n, min(n + size, num_samples)) for n in range(first, num_samples, size)]
+    drafts = DraftingEngine(
+        teacher,
+        config.output_dir / DRAFTS_FILE,
+        str(store.meta["fingerprint"]),
+        _MOST_REMOTE if config.teacher.engine.server else config.teacher.engine.max_rows,
+    )
     num_turns, num_turns_done = plan.num_turns(range(num_samples)), plan.num_turns(range(first))
     with (
         progress_bar("synth", num_turns, unit="turns", done=num_turns_done) as bar,
-        closing(_made(config, plan, batches, engine, teacher)) as made,
+        closing(_made(config, plan, batches, engine, drafts)) as made,
     ):
         for batch, rows in zip(batches, made, strict=True):
             for row in rows[num_kept:]:
                 store.append(row)
             num_kept = 0
+            drafts.done()
             bar.advance(plan.num_turns(batch))
     return num_samples - num_done
 
@@ -173,7 +185,7 @@ def _made(
     plan: Plan,
     batches: Sequence[range],
     engine: Callable[[], Engine] | None,
-    teacher: Callable[[], Engine],
+    teacher: Engine,
 ) -> Generator[Rows, None, None]:
     """Yield the rows of each batch in the order of the plan, made here or by the workers of `config.ray`.
 
@@ -196,7 +208,7 @@ def _made(
     planned = (plan[batch.start : batch.stop] for batch in batches)
     if config.ray is None:
         for samples in planned:
-            yield _rows(config, made_by, teacher(), samples)
+            yield _rows(config, made_by, teacher, samples)
         return
     engine_config = config.teacher.engine
     make = engine or EngineAnywhere.of(engine_config, _adapters(config))

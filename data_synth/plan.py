@@ -17,7 +17,7 @@ from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
-from gatt.data.speaker_turns import with_speaker_turns
+from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
 from gatt.data.switches import Switch, in_force
 from gatt.errors import DataError
 
@@ -51,7 +51,8 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
     wording of an earlier instruction, and never twice under the same text. A plain
     dialogue is used again only after all others have been used as often.
 
-    Some questions of a dialogue become questions about the speaker where the instruction has the answers.
+    Some questions of a dialogue become questions about the speaker where the instruction has the answers; in
+    a user's own dialogues they are put between.
 
     Changes of the instruction are drawn from random states of their own: instructions
     and dialogues are the same with and without changes.
@@ -116,6 +117,9 @@ class Plan(Sequence[PlannedSample]):
         self._seed = config.seed
         self._part = config.part
         self._turns = [dialogue.num_turns for dialogue in dialogues]
+        self._lengths = array("L")
+        """Turns of each sample, those about the speaker included."""
+        self._has_own_replies = config.source.has_own_replies
         self._places = array("L")
         self._draws = array("L")
         self._sha = hashlib.sha256()
@@ -142,7 +146,7 @@ class Plan(Sequence[PlannedSample]):
 
     def num_turns(self, indices: Iterable[int]) -> int:
         """Return the number of turns of some samples."""
-        return sum(self._turns[self._places[index]] for index in indices)
+        return sum(self._lengths[index] for index in indices)
 
     def rng(self, index: int) -> random.Random:
         """Return the random state from which the instruction of a sample is drawn."""
@@ -173,6 +177,7 @@ class Plan(Sequence[PlannedSample]):
         row += [switch.as_dict() for switch in planned.switches or ()]
         self._sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
         self._places.append(place)
+        self._lengths.append(planned.dialogue.num_turns)
         self._draws.append(num_draws)
 
     def _planned(self, index: int, place: int, instruction: Instruction | None) -> PlannedSample:
@@ -181,13 +186,14 @@ class Plan(Sequence[PlannedSample]):
             rng = random.Random(f"{self._seed}/{index}/switch")
             drawn = instruction and self._switch.draw(instruction, self._turns[place], rng)
             switches = (drawn,) if drawn else ()
-        dialogue = with_speaker_turns(
-            self._dialogues[place],
-            instruction,
-            f"{self._seed}/{index}",
-            self._part,
-            last_turn=switches[0].turn - 1 if switches else None,
-        )
+        dialogue, seed = self._dialogues[place], f"{self._seed}/{index}"
+        if self._has_own_replies and not switches:
+            dialogue = with_questions_between(dialogue, instruction, seed, self._part)
+        else:
+            last_turn = switches[0].turn - 1 if switches else None
+            dialogue = with_speaker_turns(
+                dialogue, instruction, seed, self._part, last_turn=last_turn
+            )
         return PlannedSample(sample_id(index), dialogue, instruction, switches)
 
 

@@ -61,7 +61,7 @@ def fingerprinted(config: SynthConfig) -> dict[str, Any]:
         ModelError: the teacher's adapter cannot be read.
     """
     settings = config_dict(config)
-    del settings["output_dir"], settings["ray"]
+    del settings["output_dir"], settings["ray"], settings["formula_limit"]
     engine, adapter = config.teacher.engine, config.teacher.adapter
     settings["teacher"]["engine"] = config_dict(engine.decisive())
     settings["verifiers"] = verifier_versions()

@@ -3,19 +3,27 @@
 Source: Llama 2, arXiv:2307.09288, section 3.3 ("in a process analogous to
 rejection sampling"). Deviations: the teacher may read a request to be brief, draws with
 a hint or a given beginning follow rejected ones, an utterance may be added, and a program may
-bring a plain reply into a form; each target names its kind.
+bring a plain reply into a form; each target names its kind. In the mode `rewrite` the dialogue's own
+reply is the target, kept, brought into the form, or rewritten (`data_synth.rewrite`).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from data_synth.config import TeacherConfig
 from data_synth.filters import Draw, SampleTargets, refuse
 from data_synth.plan import PlannedSample
+from data_synth.rewrite import (
+    forms_by_program,
+    replies_between,
+    rewrite_prompt,
+    tokens_needed,
+    unlabelled,
+)
 from gatt.data.catalog.programs import apply_programs
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.dialogue import Dialogue, Message
@@ -53,6 +61,10 @@ class _Turn:
     """The first draw that the verifiers failed: the other side of a pair (`objective: preference`)."""
     usable: str | None = None
     """A reply that only the verifiers rejected; `compose` works on it."""
+    own: str | None = None
+    """The dialogue's own reply, where the target is to say the same."""
+    has_spare: bool = False
+    """Whether that reply may stand as it is if no draw is accepted."""
 
     @property
     def instruction(self) -> Instruction | None:
@@ -79,26 +91,35 @@ def sample_batch(
     """
     forget(engine)
     turns = [turn for sample in batch for turn in _turns(sample, config)]
+    for turn in turns:
+        if turn.own is not None:
+            _without_teacher(turn, config, seed)
+        elif config.mode == "rewrite" and config.compose:
+            _answer_between(turn, config, seed)
     draws: dict[TargetKind, int] = {
         "sampled": config.attempts,
         "hinted": config.hint_attempts,
-        "prefilled": config.prefill_attempts * can_prefill(engine),
+        "prefilled": config.prefill_attempts,
     }
     kinds = [kind for kind, num in draws.items() for _ in range(num)]
     sampling = config.sampling.params(seed)
     adapter = "teacher" if config.adapter else None
     for attempt, kind in enumerate(kinds):
         waiting = [t for t in turns if t.reply is None and _can(t, kind)]
-        if not waiting:
+        # An engine may be made when it is first asked.
+        if not waiting or (kind == "prefilled" and not can_prefill(engine)):
             continue
         requests = [_request(t, attempt, kind, config, seed) for t in waiting]
-        replies = engine.generate(requests, sampling, adapter)
+        own = [t.own for t in waiting if t.own is not None]
+        limit = tokens_needed(own, sampling.max_new_tokens) if own else sampling.max_new_tokens
+        replies = engine.generate(requests, replace(sampling, max_new_tokens=limit), adapter)
         for turn, generation in zip(waiting, replies, strict=True):
             _judge(turn, generation, kind, config)
-    if config.compose:
-        for turn in turns:
-            if turn.reply is None:
-                _compose(turn, config, seed)
+    for turn in turns:
+        if turn.reply is None and turn.own is not None and turn.has_spare:
+            _offer(turn, turn.own, "kept", config)
+        if turn.reply is None and config.compose:
+            _compose(turn, config, seed)
     return [
         GattSample(
             id=sample.id,
@@ -133,12 +154,71 @@ def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     view = view_by_turn(sample.dialogue, told)
     held = (sample.instruction, *(s.instruction for s in switches))
     taken = SampleTargets(config.quality, held)
-    return [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
+    made = [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
+    if config.mode == "rewrite":
+        for turn in made:
+            # A question that was put between has a reply that says nothing.
+            if not _is_between(turn):
+                turn.own = _own_reply(turn)
+    return made
+
+
+def _is_between(turn: _Turn) -> bool:
+    expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    return expect is not None and expect.kind in ("speaker", "topic")
+
+
+def _without_teacher(turn: _Turn, config: TeacherConfig, seed: int) -> None:
+    """Make the own reply the target: as it is where it keeps the instruction, else by program.
+
+    Of the replies that keep it, a share is left to the teacher, and stands only if no draw is accepted.
+    """
+    own, key = turn.own or "", f"{seed}/{turn.sample.id}/{turn.turn}"
+    instruction = turn.instruction
+    if _is_fit(turn, own, config):
+        turn.has_spare = True
+        if instruction is None or random.Random(f"{key}/leave").random() < config.leave_share:
+            _offer(turn, own, "kept", config)
+        return
+    if instruction is None:
+        return
+    # Seen beside the target, it is the worse reply.
+    if overall(check_all(instruction.verifiers, own)) == "fail":
+        turn.rejected = own
+    if config.compose:
+        _offer_first_fit(turn, forms_by_program(instruction, own, key), config)
+
+
+def _answer_between(turn: _Turn, config: TeacherConfig, seed: int) -> None:
+    """Make the target of a question that was put between by program, where there is a phrasing."""
+    expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    if expect is not None and turn.instruction is not None:
+        key = f"{seed}/{turn.sample.id}/{turn.turn}"
+        _offer_first_fit(turn, replies_between(turn.instruction, expect, key), config)
+
+
+def _offer_first_fit(turn: _Turn, texts: Iterator[str], config: TeacherConfig) -> None:
+    """Make the first text that passes everything a composed target; none of the others counts as a draw."""
+    for text in texts:
+        if _is_fit(turn, text, config):
+            _offer(turn, text, "composed", config)
+        if turn.reply is not None:
+            return
+
+
+def _is_fit(turn: _Turn, text: str, config: TeacherConfig) -> bool:
+    """Whether a text passes filters and verifiers."""
+    if refuse(_draw(turn, text, config), config.quality):
+        return False
+    instruction = turn.instruction
+    return instruction is None or overall(check_all(instruction.verifiers, text)) == "pass"
 
 
 def _can(turn: _Turn, kind: TargetKind) -> bool:
     """Whether the instruction of a turn allows a draw of this kind."""
     instruction = turn.instruction
+    if instruction is None and turn.own is not None:
+        return False
     if kind == "sampled":
         return True
     return instruction is not None and bool(
@@ -158,6 +238,13 @@ def _request(
         messages = messages[-(2 * config.context_turns + 1) :]
     instruction = turn.instruction
     prefill = ""
+    if instruction and kind == "prefilled":
+        prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
+    if instruction and turn.own is not None:
+        hint = instruction.hint or "" if kind == "hinted" else ""
+        said = turn.sample.dialogue.user_turns[turn.turn - 1]
+        prompt = rewrite_prompt(instruction, said, turn.own, hint)
+        return GenerationRequest(key, (prompt,), turn.sample.id, prefill)
     if instruction and kind == "hinted":
         # The last draw with a hint; the ones before it have the examples alone, if there are any.
         is_last = attempt == config.attempts + config.hint_attempts - 1
@@ -170,8 +257,6 @@ def _request(
             for i, text in enumerate(instruction.examples)
         )
         messages = (*examples, *messages)
-    elif instruction and kind == "prefilled":
-        prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
     # With `context_turns` its turns have their instruction in common.
     return GenerationRequest(key, messages, turn.sample.id, prefill)
 
@@ -179,7 +264,10 @@ def _request(
 def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: TeacherConfig) -> None:
     """Make a draw that passes filters and verifiers the target of its turn; else note the reason."""
     turn.attempts += 1
-    _offer(turn, generation.text.strip(), kind, config, generation.finish, generation.server_end)
+    text = generation.text.strip()
+    if turn.own is not None:
+        text, kind = unlabelled(text), "rewritten" if kind == "sampled" else kind
+    _offer(turn, text, kind, config, generation.finish, generation.server_end)
 
 
 def _offer(
@@ -190,15 +278,19 @@ def _offer(
     finish: FinishReason = "stop",
     server_end: str = "",
 ) -> None:
-    told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
-    expect = turn.sample.dialogue.expectations[turn.turn - 1]
-    draw = Draw(text, finish, turn.instruction, config.brief, told, expect)
-    if reason := refuse(draw, config.quality):
+    if reason := refuse(_draw(turn, text, config, finish), config.quality):
         # The reasons of a turn are stored as words of one text.
         words = "_".join(server_end.split())
         turn.refused.append(f"{reason}:{words}" if words else reason)
     else:
         _verify(turn, text, kind)
+
+
+def _draw(turn: _Turn, text: str, config: TeacherConfig, finish: FinishReason = "stop") -> Draw:
+    told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
+    expect = turn.sample.dialogue.expectations[turn.turn - 1]
+    brief = config.brief if turn.own is None else None
+    return Draw(text, finish, turn.instruction, brief, told, expect, turn.own)
 
 
 def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:

@@ -66,6 +66,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def problems_of(place: Path) -> list[str]:
+    """Return what is wrong with the entries of one catalogue; `gatt init` asks after it wrote one."""
+    from data_synth.catalog_check import check_entry
+
+    entries = load_catalog(place).entries
+    return [f"{entry.id}: {problem}" for entry in entries for problem in check_entry(entry)]
+
+
 def _check(place: Path, is_shipped: bool) -> int:
     from data_synth.catalog_check import check_catalog
 

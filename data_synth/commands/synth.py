@@ -7,8 +7,9 @@ import sys
 from dataclasses import replace
 
 from data_synth.config import SynthConfig
-from gatt.commands.run.plan import add_plan_argument, show_plan
+from gatt.commands.run.plan import add_plan_argument, print_line, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.errors import DataError
 from gatt.generation.cluster.config import add_workers_argument, with_workers
 
 HELP = "make training samples: put instructions on dialogues and sample replies that follow them"
@@ -38,10 +39,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(config: SynthConfig) -> str:
-    """Make the samples and return one line with their counts."""
+    """Make the samples and return one line with their counts, after a look at the targets.
+
+    Raises:
+        DataError: the targets would teach a formula (`formula_limit`); they stay where they are.
+    """
+    from data_synth.gate import look_at
     from data_synth.pipeline import run_synth
 
-    return str(run_synth(config))
+    result = run_synth(config)
+    look = look_at(result.samples)
+    for line in look.lines():
+        print_line(line)
+    limit = config.formula_limit
+    if limit is not None and (formula := look.formula(limit)):
+        raise DataError(
+            f"{result.samples}: {formula}, more than {limit:.0%}: a model would learn that formula. Write more "
+            "phrasings (`utterances`), take a larger teacher or other dialogues, or go on with "
+            "formula_limit=null"
+        )
+    return str(result)
 
 
 def run(args: argparse.Namespace) -> int:

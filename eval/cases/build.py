@@ -16,7 +16,8 @@ from eval.records.case import TOPIC_JUMP, Case, Event
 from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
-from gatt.data.speaker_turns import with_speaker_turns
+from gatt.data.instruction import with_rubrics
+from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
@@ -74,6 +75,11 @@ def load_inputs(
         for case in make_cases(config, catalog, dialogues, trained)
     ]
     cases = [_asking_the_speaker(c, config) for c in add_switches(config, catalog, cases, trained)]
+    if config.judge:
+        cases = [
+            replace(case, instruction=with_rubrics(case.instruction)) if case.instruction else case
+            for case in cases
+        ]
     used = {case.dialogue.id: case.dialogue for case in cases}
     parts = [joined[name].parts if name in joined else (d,) for name, d in used.items()]
     return Inputs(
@@ -92,11 +98,18 @@ def _asked_where_judged(config: EvalConfig) -> SourceConfig:
 
 def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
     """Return the case with some questions asking for what its instruction says of the one who replies."""
-    last = case.switches[0].turn - 1 if case.switches else None
     seed = f"{config.seed}/{case.id}"
-    dialogue = with_speaker_turns(
-        case.dialogue, case.instruction, seed, config.part, last_turn=last
-    )
+    if config.source.has_own_replies and not case.switches:
+        turns = (case.num_turns,) if config.turns == "last" else config.turns
+        allowed = [turn for turn in turns if turn <= case.num_turns]
+        dialogue = with_questions_between(
+            case.dialogue, case.instruction, seed, config.part, allowed
+        )
+    else:
+        last = case.switches[0].turn - 1 if case.switches else None
+        dialogue = with_speaker_turns(
+            case.dialogue, case.instruction, seed, config.part, last_turn=last
+        )
     return replace(case, dialogue=dialogue)
 
 

@@ -86,6 +86,16 @@ def execute(config: EvalConfig) -> str:
     for line in notes_of_undecided(result.samples, config.sampling.max_new_tokens):
         console.print(line, soft_wrap=True, markup=False, highlight=False)
     console.print(terminal_table(result.results))
+    for part in result.results["parts"]:
+        if part["is_judged"] and part["arm"] in config.adapters:
+            rate = f"{part['num_kept']} of {part['num_replies']}"
+            console.print(
+                f'{part["arm"]}: {rate}{" where asked for" if part["is_asked_for"] else ""}: "{part["part"]}"',
+                soft_wrap=True, markup=False, highlight=False,
+            )  # fmt: skip
+    unjudged = dict.fromkeys(p["part"] for p in result.results["parts"] if not p["is_judged"])
+    for about in unjudged:
+        console.print(f'NOT judged: "{about}"', soft_wrap=True, markup=False, highlight=False)
     trained = [arm for arm in config.arms if arm in config.adapters]
     other = next((arm for arm in trained if arm != config.compared_with), None)
     if other is not None:

@@ -81,6 +81,8 @@ class Sample:
     """Whether the reply holds what its turn expects, see `gatt.data.answers`; None: it expects nothing."""
     asks: ExpectationKind | None = None
     """What the turn asks for; None: nothing that a rule could check."""
+    asks_what: str = ""
+    """Which fact of the speaker, or which part of the instruction, it asks for."""
     twin: str = ""
     """The case's own id, if another case has the same dialogue and instruction; else ""."""
     judge: Verdict | None = None

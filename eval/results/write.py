@@ -18,6 +18,7 @@ from eval.metrics.agreement import Agreement, agreement
 from eval.metrics.curves import curves, vacuous_curves
 from eval.metrics.failures import failures
 from eval.metrics.paired import differences
+from eval.metrics.parts import part_rates
 from eval.metrics.retention import retentions
 from eval.records.samples import (
     REPORT_FILE,
@@ -128,6 +129,7 @@ def close(
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],
         "retention": [asdict(r) for r in retentions(samples, config.seed)],
         "failures": [asdict(f) for f in failures(samples)],
+        "parts": [asdict(p) for p in part_rates(samples)],
         "agreement": [asdict(a) for a in agreements],
         "limits": limits(rows),
         "checks": checks(config, samples, run["tokens"], checked.own_decoding),

@@ -183,6 +183,7 @@ def judge(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sa
         announcement=announced.text if announced else None,
         answer=_answer(reply, expectation, no_reply) if expectation else None,
         asks=expectation.kind if expectation else None,
+        asks_what=expectation.fact if expectation else "",
     )
 
 

@@ -16,7 +16,7 @@ from gatt.errors import CatalogError, DataError
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.spec import VerifierSpec
 
-ExpectationKind = Literal["own", "question", "told", "speaker"]
+ExpectationKind = Literal["own", "question", "told", "speaker", "topic"]
 EXPECTATION_KINDS: tuple[str, ...] = get_args(ExpectationKind)
 
 
@@ -36,9 +36,10 @@ class Expectation:
     """Rules that must pass as well."""
     kind: ExpectationKind = "own"
     """`own`: of the user's file; `question`: of the bank, with a known answer; `told`: asks for a fact that
-    the user told at an earlier turn; `speaker`: asks for a fact of the one who replies."""
+    the user told at an earlier turn; `speaker`: asks for a fact of the one who replies; `topic`: asks for what
+    the instruction forbids."""
     fact: str = ""
-    """Of `speaker`: which fact of the instruction is asked for, such as `name`."""
+    """Of `speaker`: which fact of the instruction is asked for, such as `name`; of `topic`: the part of it."""
 
     def __post_init__(self) -> None:
         if not (self.any_of or self.none_of or self.verifiers):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from gatt.data.parts import Part, parts_from_json, parts_to_json
 from gatt.data.variants import Variants
 from gatt.errors import CatalogError
 from gatt.runs.input_file import parse_json
@@ -74,6 +75,8 @@ class Entry:
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What it says of the speaker: the fact that a user may ask for (`name`, `home`, …) and the right answers.
     In a catalogue file the key is `speaker`."""
+    parts: tuple[Part, ...] = ()
+    """What it asks for, one by one, where a file says so; the verifiers of its parts stand in this order."""
     program: str = ""
     """Brings a plain reply into the form: name and parameters as JSON, see `gatt.data.catalog.programs`."""
     variants: Variants | None = field(default=None, compare=False, repr=False)
@@ -113,6 +116,14 @@ class Instruction:
     """Those of the entries that have one."""
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Those of all entries; of two answers to the same question the first entry's."""
+    parts: tuple[Part, ...] = ()
+    """Those of all entries; an entry without any is one part. None where no entry has any."""
+
+    def verifiers_of(self, part: Part) -> range:
+        """Return the places of the verifiers of a part."""
+        before = self.parts[: self.parts.index(part)]
+        start = sum(other.num_verifiers for other in before)
+        return range(start, start + part.num_verifiers)
 
     @property
     def family(self) -> str:
@@ -140,13 +151,14 @@ class Instruction:
             "facts": json.dumps(
                 {name: list(given) for name, given in self.facts.items()}, ensure_ascii=False
             ),
+            "parts": parts_to_json(self.parts),
         }
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Instruction:
         """Return the instruction of its JSON form."""
-        # Older samples have no examples, no programs and no facts.
-        raw = {"examples": (), "programs": (), "facts": "{}", **raw}
+        # Older samples have no examples, no programs, no facts and no parts.
+        raw = {"examples": (), "programs": (), "facts": "{}", "parts": "[]", **raw}
         found = {one.name: raw[one.name] for one in fields(cls)}
         for name in ("entries", "families", "utterances", "prefills", "examples", "programs"):
             found[name] = tuple(found[name])
@@ -154,6 +166,7 @@ class Instruction:
         found["probes"] = tuple(map(Probe.from_dict, raw["probes"]))
         found["hint"] = raw["hint"] or None
         found["facts"] = _read_facts(raw["facts"])
+        found["parts"] = parts_from_json(raw["parts"])
         return cls(**found)
 
 
@@ -272,6 +285,33 @@ def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instructi
             if program
         ),
         facts={name: given for p in reversed(parts) for name, given in p.facts.items()},
+        parts=tuple(part for p in parts for part in _parts_of(p))
+        if any(p.parts for p in parts)
+        else (),
+    )
+
+
+def _parts_of(one: Entry | Instruction) -> tuple[Part, ...]:
+    about = one.value if isinstance(one, Entry) else one.text
+    return one.parts or (Part(about=about, num_verifiers=len(one.verifiers)),)
+
+
+def with_rubrics(instruction: Instruction) -> Instruction:
+    """Return an instruction whose parts that nothing judges are judged together, by a judge model.
+
+    One without such parts, or without a rubric for them, comes back as it is.
+    """
+    open_parts = [part for part in instruction.parts if not part.is_judged and part.rubric]
+    if not open_parts:
+        return instruction
+    rubric = " ".join(f"{part.rubric.rstrip('.')}." for part in open_parts)
+    judged = Part(
+        about="; ".join(part.about for part in open_parts), num_verifiers=1, rubric=rubric
+    )
+    return replace(
+        instruction,
+        verifiers=(*instruction.verifiers, VerifierSpec("judge", {"rubric": rubric})),
+        parts=(*(part for part in instruction.parts if part not in open_parts), judged),
     )
 
 

@@ -22,7 +22,7 @@ from gatt.runs.input_file import parse_json
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
 
-TargetKind = Literal["sampled", "hinted", "prefilled", "composed"]
+TargetKind = Literal["kept", "rewritten", "sampled", "hinted", "prefilled", "composed"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class TurnTarget:
     reason: str | None = None
     """Why there is no target: `rejected`, `cut`, `blank`, `degenerate`, …"""
     kind: TargetKind | None = None
-    """`sampled` from the sampling view, `hinted` with the teacher hint, `prefilled` with a given
-    beginning, or `composed`: with an utterance added, or brought into a form by program."""
+    """`kept`: the dialogue's own reply as it was; `rewritten`: that reply in the teacher's words; `sampled`
+    from the sampling view; `hinted`: rewritten or sampled with the teacher hint; `prefilled` with a given
+    beginning; `composed`: with an utterance added, or brought into a form by program."""
     attempts: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
     """Verdicts on the target, or on the last rejected reply where there is none."""

@@ -1,16 +1,21 @@
-"""Questions about the speaker, put into a dialogue whose instruction has the answers."""
+"""Questions about the speaker, put into a dialogue whose instruction has the answers.
+
+They replace questions of the bank. In a user's own dialogue no message may go: there they are put between.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
+from typing import Final
 
 from gatt.data.bank.read import SpeakerQuestion, load_bank
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part
 from gatt.data.instruction import Instruction
+from gatt.data.parts import Part as InstructionPart
 
 SHARE = 0.5
 """Share of the questions of a dialogue that ask for the speaker instead."""
@@ -56,6 +61,81 @@ def with_speaker_turns(
         if place + 1 < len(messages):
             messages[place + 1] = replace(messages[place + 1], content=asked.reply)
     return replace(dialogue, messages=tuple(messages))
+
+
+TURNS_PER_QUESTION = 6
+"""Turns of a user's own dialogue for which one question is put between."""
+_PLAIN = "Let us stay with your question."
+"""What stands in the history behind a message that asks for what is forbidden."""
+
+
+def with_questions_between(
+    dialogue: Dialogue,
+    instruction: Instruction | None,
+    seed: str,
+    part: Part | None = None,
+    turns: Sequence[int] = (),
+) -> Dialogue:
+    """Return the dialogue with some exchanges more, which ask for what only a question can show.
+
+    They ask for facts of the speaker, and for what the instruction forbids. Nothing of the dialogue is
+    replaced, and its first exchange stays the first: one exchange is added for each such part of the
+    instruction, and at least one for about six turns. Without such a part it comes back as it is.
+
+    Args:
+        dialogue: a user's own.
+        instruction: that is put on it; None for a plain dialogue.
+        seed: equal seeds give equal dialogues.
+        part: of which the wordings are; None takes all.
+        turns: where added questions may stand, counted in the new dialogue; empty allows all but turn 1.
+    """
+    if instruction is None:
+        return dialogue
+    rng = random.Random(f"{seed}/speaker")
+    kinds: list[Iterator[Exchange]] = [
+        _topic(topic, part, rng) for topic in instruction.parts if topic.asks
+    ]
+    if any(one.fact in instruction.facts for one in load_bank().speaker):
+        kinds.insert(0, _of_speaker(instruction, part, rng))
+    num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION))
+    allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
+    messages, first = list(dialogue.messages), int(dialogue.has_system)
+    chosen = sorted(rng.sample(allowed, min(num, len(allowed))))
+    # With fewer places than kinds, each kind has its share of the dialogues.
+    rng.shuffle(kinds)
+    for turn, kind in zip(chosen, cycle(kinds), strict=False):
+        place = first + 2 * (turn - 1)
+        if place > len(messages):
+            break
+        messages[place:place] = next(kind, ())
+    return replace(dialogue, messages=tuple(messages))
+
+
+Exchange = tuple[Message, Message]
+
+
+def _of_speaker(
+    instruction: Instruction, part: Part | None, rng: random.Random
+) -> Iterator[Exchange]:
+    for asked in _questions(instruction.facts, part, rng):
+        expect = asked.expectation(instruction.facts[asked.fact])
+        yield Message("user", asked.ask, expect), Message("assistant", asked.reply)
+
+
+EVALUATED: Final = 3
+"""Every so many-th message that asks for what is forbidden is not for training."""
+
+
+def _topic(topic: InstructionPart, part: Part | None, rng: random.Random) -> Iterator[Exchange]:
+    asks = [
+        ask
+        for place, ask in enumerate(topic.asks)
+        if part is None
+        or len(topic.asks) < EVALUATED
+        or (place % EVALUATED > 0) == (part == "train")
+    ]
+    for ask in rng.sample(asks, len(asks)):
+        yield Message("user", ask, topic.expectation()), Message("assistant", _PLAIN)
 
 
 def _questions(

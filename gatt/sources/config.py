@@ -10,10 +10,12 @@ from gatt.errors import ConfigError
 NAMES: Final = ("chitchat", "conversations", "faq", "hub", "jsonl", "questions")
 HUB_OPTIONS: Final = ("config_name", "split", "streaming", "max_rows")
 """What `gatt.sources.hub` alone takes."""
-ROW_OPTIONS: Final = ("column", "max_lost")
+ROW_OPTIONS: Final = ("column", "max_lost", "derive_expect")
 """What sources of rows take, `jsonl` and `hub`."""
 ASKING: Final = ("conversations", "faq")
 """Sources that make dialogues of questions, without end."""
+OWN_REPLIES: Final = ("faq", "hub", "jsonl")
+"""Sources whose replies are the user's own, and not strangers' talk."""
 DEFAULT_NUM: Final = 256
 """Dialogues of a source without end, where `num` is null."""
 
@@ -57,6 +59,9 @@ class SourceConfig:
     max_lost: int | None = None
     """Most rows that may be lost because no dialogue can be made of them; null allows none for `jsonl`
     and any number for `hub`."""
+    derive_expect: bool | None = None
+    """Whether a message without `expect` expects the numbers, names, links and codes of its reply, as far as
+    another dialogue for training says them too; null does it for `jsonl`."""
     streaming: bool = False
     """Read a `hub` data set without downloading all of it; needs `max_rows`."""
     max_rows: int | None = None
@@ -103,6 +108,16 @@ class SourceConfig:
             raise ConfigError(f"max_rows is {self.max_rows}: expected at least 1, or null for all")
         if self.streaming and self.max_rows is None:
             raise ConfigError("streaming needs 'max_rows', the most rows to read")
+
+    @property
+    def derives(self) -> bool:
+        """Whether expectations are derived from the replies."""
+        return self.name == "jsonl" if self.derive_expect is None else self.derive_expect
+
+    @property
+    def has_own_replies(self) -> bool:
+        """Whether the replies are the user's own, which are worth keeping."""
+        return self.name in OWN_REPLIES
 
     @property
     def most_lost(self) -> int | None:

@@ -11,6 +11,7 @@ from gatt.data.hash_split import Part
 from gatt.sources import chitchat, conversations, faq, hub, jsonl
 from gatt.sources.base import SourceReport, select
 from gatt.sources.config import SourceConfig
+from gatt.sources.derived import TrainedFacts
 
 log = logging.getLogger(__name__)
 READERS: Final[Mapping[str, Callable[[SourceConfig, SourceReport], Iterator[Dialogue]]]] = {
@@ -43,7 +44,11 @@ def load_dialogues(config: SourceConfig, part: Part | None) -> tuple[list[Dialog
         made = list(ENDLESS[config.name](config, report, part))
         report.num_kept, report.longest_turns = len(made), max(d.num_turns for d in made)
         return made, report
-    dialogues = select(READERS[config.name](config, report), config, report, part)
+    trained = TrainedFacts()
+    read = READERS[config.name](config, report)
+    dialogues = select(trained.counted(read) if config.derives else read, config, report, part)
+    if config.derives:
+        dialogues = list(map(trained.with_expectations, dialogues))
     # What the screen of the bundled chats drops is always the same.
     if config.path is not None and report.examples:
         for line in report.lines():

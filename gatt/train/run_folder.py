@@ -42,6 +42,8 @@ ADAPTER: Final = "adapter"
 BEST_ADAPTER: Final = "best_adapter"
 SCHEMA: Final = 1
 _KINDS: Final[Mapping[TargetKind, str]] = {
+    "kept": "own reply as it was",
+    "rewritten": "own reply rewritten",
     "sampled": "as drawn",
     "hinted": "teacher told a hint",
     "prefilled": "beginning given",

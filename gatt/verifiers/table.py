@@ -25,6 +25,7 @@ VERIFIERS: dict[str, str] = {
     "answer": "gatt.verifiers.answers.rule:Answer",
     "bullets": "gatt.verifiers.forms.counts:Bullets",
     "characters": "gatt.verifiers.forms.counts:Characters",
+    "declines": "gatt.verifiers.topics.declines:Declines",
     "emoji": "gatt.verifiers.forms.counts:Emoji",
     "ends_with": "gatt.verifiers.forms.openings:EndsWith",
     "ends_with_question": "gatt.verifiers.forms.openings:EndsWithQuestion",

@@ -234,6 +234,44 @@ def failure_tables(curves: Curves, failures: Sequence[Record]) -> list[Table]:
     return tables
 
 
+def part_tables(curves: Curves, parts: Sequence[Record]) -> list[Table]:
+    """Return how often each part of the instruction holds, a row a part and a column an arm, by history.
+
+    A part that nothing judges says so in every column.
+    """
+    tables = []
+    for history in curves.histories:
+        records = [r for r in parts if r["history"] == history]
+        arms = [arm for arm in curves.arms if any(r["arm"] == arm for r in records)]
+        rows = []
+        for part in dict.fromkeys(r["part"] for r in records):
+            cells = {r["arm"]: r for r in records if r["part"] == part}
+            how = next(iter(cells.values()))
+            when = "where asked for" if how["is_asked_for"] else "every reply"
+            rows.append(
+                row(
+                    part,
+                    when if how["is_judged"] else "NOT judged",
+                    *(_part_cell(cells.get(arm)) for arm in arms),
+                )
+            )
+        if rows:
+            heads = ("part", "judged", *map(arm_name, arms))
+            is_folded = history != curves.main_history
+            note = history_name(history)
+            tables.append(
+                Table("Part by part", heads, tuple(rows), note, is_folded=is_folded, num_texts=2)
+            )
+    return tables
+
+
+def _part_cell(record: Record | None) -> Cell:
+    if record is None or not record["num_replies"]:
+        return Cell("–")
+    num, total = record["num_kept"], record["num_replies"]
+    return Cell(f"{percent(num / total)}{NO_BREAK}%", counts=f"{num}/{total}")
+
+
 FAILURE_NAMES = ("both", "kept_wrong", "right_unkept", "neither", "undecided", "copies",
                  "repeated", "cut")  # fmt: skip
 
@@ -351,6 +389,10 @@ KINDS_LEAD = (
     "Unseen family: a kind of instruction that was never trained. Brackets are 95 % intervals. “58/97, 3?”: 58 "
     "of 97 decided replies passed, 3 are undecided."
 )
+PARTS_LEAD = (
+    "What the instruction asks for, one by one. A part that no rule can tell in every reply, such as a role or "
+    "what is forbidden, is judged where a message asks for it; the reply must keep and answer there."
+)
 FAILURES_LEAD = (
     "Replies to turns that expect an answer, without questions for what the user told earlier. "
     "A copy of the user's message, an earlier reply of the same "
@@ -393,10 +435,12 @@ def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None)
 
     kinds = family_tables(curves, records("retention"), turn) if turn else []
     failing = failure_tables(curves, records("failures"))
+    by_part = part_tables(curves, records("parts"))
     differences = difference_tables(curves, records("differences"), turn)
     trust = trust_tables(records("agreement"), records("limits"))
     sections = [
         Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, kinds, is_first=True),
+        Section("parts", "Part by part", PARTS_LEAD, by_part, is_first=True),
         Section("failures", "How replies fail", FAILURES_LEAD, failing, is_first=True),
         Section("compared", "Arms compared", COMPARED_LEAD, differences),
         Section("trust", "How far to trust this", TRUST_LEAD, trust),

@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from gatt.cli import path_argument
 from gatt.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gatt.commands.init.rule import SentencePart
 
 HELP = "write a working start into a folder: run.yaml, catalog.yaml and example dialogues"
 EXAMPLE = "Always answer in French."
@@ -30,13 +35,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="M", help=model)
     text = f"what must hold in every reply (default: {EXAMPLE!r})"
     parser.add_argument("--instruction", metavar="SENTENCE", default=EXAMPLE, help=text)
+    parser.add_argument(
+        "--from", dest="dialogues", type=path_argument, metavar="FILE",
+        help="your dialogues: JSON lines with `messages`, or what source jsonl reads (default: examples)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--faq", type=path_argument, metavar="FILE",
+        help="your questions and answers, CSV or JSON lines: question, must_contain, answer",
+    )  # fmt: skip
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="an OpenAI-compatible server that rewrites replies, instead of this machine",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the files and say what comes next."""
     sentence = _one_line("--instruction", args.instruction)
-    from gatt.commands.init.rules import find_rule
-    from gatt.commands.init.write import files_of, write_new
+    from gatt.cli import commands, load_command
+    from gatt.commands.init.data import data_of
+    from gatt.commands.init.rules import find_parts, together
+    from gatt.commands.init.write import Start, files_of, write_new
     from gatt.commands.machine import Machine, choose_settings, in_words, num_weights
     from gatt.models.load import resolve
     from gatt.models.packaged import PACKAGED
@@ -47,12 +67,29 @@ def run(args: argparse.Namespace) -> int:
         resolve(model)
     weights = num_weights(model)
     settings = choose_settings(weights, Machine.here())
-    rule = find_rule(sentence)
-    files = files_of(args.folder, model, f"{model}, {in_words(weights)}", sentence, rule, settings)
-    write_new(args.folder, files)
-    judged = (
-        f"judged is: {rule.about}" if rule else "no rule fits: JUDGE marks the places in the files"
+    parts = find_parts(sentence)
+    rule = together(parts)
+    data = data_of(args.folder, args.dialogues, args.faq)
+    server = None if args.server is None else _one_line("--server", args.server)
+    start = Start(
+        args.folder,
+        model,
+        f"{model}, {in_words(weights)}",
+        sentence,
+        parts,
+        rule,
+        settings,
+        data,
+        server,
     )
+    files = files_of(start)
+    write_new(args.folder, files)
+    judged = _judged(parts) if rule else ["judged: nothing: JUDGE marks the places in the files"]
+    problems = []
+    if rule:
+        # By its entry point: this package imports none of the others.
+        module: Any = load_command(commands()["catalog"])
+        problems = module.problems_of(args.folder / "catalog.yaml")
     is_away = model in PACKAGED and not PACKAGED[model].is_here
     run_file, adapter, catalog = (
         shlex.quote(str(args.folder / name))
@@ -65,12 +102,31 @@ def run(args: argparse.Namespace) -> int:
         f"{args.folder}: {', '.join(files)}",
         f"model: {model}, {in_words(weights)}{'' if args.model else ' (another: --model)'}",
         f"memory: {'IT DOES NOT FIT: ' if settings.is_too_large else ''}{settings.memory}",
-        f"instruction: {sentence} ({judged})",
+        f"dialogues: {data}",
+        f"instruction: {sentence}",
+        *judged,
+        *(f"catalog check: {problem}" for problem in problems),
+        *(["catalog check: no problem"] if rule and not problems else []),
         f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {run_file}",
         f"then: gatt chat --adapter {adapter} {told}",
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
+
+
+def _judged(parts: Sequence[SentencePart]) -> list[str]:
+    """Return a line for each part: what judges it, or that nothing does."""
+    lines = []
+    for part in parts:
+        if part.rule and part.rule.facts:
+            facts, kind = ", ".join(part.rule.facts), part.rule.verifiers[0].kind
+            how = f"judged where {facts} is asked for, and in every reply by {kind}"
+        elif part.rule:
+            how = f"judged in every reply by {', '.join(v.kind for v in part.rule.verifiers)}"
+        else:
+            how = f"judged where one of {len(part.asks)} messages asks for it"
+        lines.append(f'  {how if part.is_judged else "NOT judged"}: "{part.about}"')
+    return lines
 
 
 def _one_line(option: str, text: str) -> str:

@@ -1,21 +1,25 @@
-"""Which verifiers fit a sentence of the user's, by the rules of `sentences.yaml`. No torch here.
+"""What a sentence of the user's asks for, part by part, by the rules of `sentences.yaml`. No torch here.
 
-A sentence may ask for several things; each part that is understood becomes a verifier. What is not
-understood is not judged, and where nothing is, there is no rule: that is a judge's place.
+Each part that is understood becomes a rule. A part that is not is named as not judged; where nothing is judged,
+there is no rule: that is a judge's place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 import yaml
 
+from gatt.commands.init.clauses import clauses
+from gatt.commands.init.rule import Rule, SentencePart
+from gatt.commands.init.speaker import speaker_of
+from gatt.commands.init.topics import ask, mention, never
 from gatt.data.catalog.read import Catalog, load_catalog
-from gatt.data.instruction import Entry
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.spec import VerifierSpec
 
@@ -28,63 +32,135 @@ _NUMBERS: Final = {
     **dict(zip(_WORDS.split(), (*range(1, 11), 12, 15, 20, 30, 50), strict=True)),
     **dict.fromkeys(("a", "an", "a single"), 1),
 }
-_LONG_KINDS: Final = frozenset({"bullets", "haiku", "lines", "paragraphs", "json_object"})
-_LEAST_LONG: Final = {"words": 13, "sentences": 3}
 _MOST_EXAMPLES: Final = 3
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What judges a reply under a sentence, and what helps a teacher to follow it."""
-
-    about: str
-    """What is judged, in a few words."""
-    verifiers: tuple[VerifierSpec, ...]
-    hint: str = ""
-    utterances: tuple[str, ...] = ()
-    prefills: tuple[str, ...] = ()
-    good: tuple[str, ...] = ()
-    bad: tuple[str, ...] = ()
-    obey: str = "{reply}"
-    """Makes a reply follow it, where words can be added for that."""
-
-    @property
-    def is_long(self) -> bool:
-        """Whether a reply of one short sentence cannot follow it."""
-        return any(
-            spec.kind in _LONG_KINDS or spec.params.get("min", 0) >= _LEAST_LONG.get(spec.kind, 99)
-            for spec in self.verifiers
-        )
-
-    @classmethod
-    def of(cls, entry: Entry, about: str) -> Rule:
-        """Return the rule of a catalogue entry."""
-        names = ("verifiers", "utterances", "prefills", "good", "bad")
-        return cls(about, hint=entry.hint or "", **{name: getattr(entry, name) for name in names})
-
-
 def find_rule(sentence: str) -> Rule | None:
-    """Return the verifiers that fit a sentence, with replies that they judge rightly; None for none.
+    """Return the verifiers of all parts of a sentence, with replies that they judge rightly; None for none.
 
     Args:
         sentence: what must hold, in English, as the user put it.
     """
-    catalog = load_catalog()
-    known = _plain(sentence)
+    return together(find_parts(sentence))
+
+
+def find_parts(sentence: str) -> tuple[SentencePart, ...]:
+    """Return everything that a sentence asks for, in order; no word of it that asks for something is lost.
+
+    A part is judged by a rule in every reply (a form, a mention, a role that is not left), at turns that ask
+    for it (facts of the speaker, what is forbidden), or by nothing.
+    """
+    catalog, known = load_catalog(), _plain(sentence)
     for entry in catalog.entries:
         if known in {_plain(text) for text in (*entry.verbose, entry.terse)}:
-            return Rule.of(entry, entry.value)
-    table = yaml.safe_load((resources.files(__package__) / "sentences.yaml").read_text("utf-8"))
-    parts = list(_parts(sentence, catalog, table))
-    return _together(parts, tuple(table["general"])) if parts else None
+            return (SentencePart(sentence.rstrip(" ."), Rule.of(entry, entry.value)),)
+    table = read_table()
+    parts = [part for one in clauses(sentence) for part in _parts_of_clause(one, catalog, table)]
+    return tuple(_in_language(part) for part in parts) if _is_foreign(parts) else tuple(parts)
+
+
+_ENGLISH: Final = frozenset({"all", "question_about"})
+"""Kinds of rules whose terms and patterns are English here."""
+_IN_ANY_LANGUAGE: Final = frozenset({"name", "company", "home", "age"})
+"""Facts whose answers are the same in every language."""
+
+
+def _is_foreign(parts: Sequence[SentencePart]) -> bool:
+    specs = [spec for part in parts if part.rule for spec in part.rule.verifiers]
+    return any(v.kind == "language" and v.params.get("language") != "en" for v in specs)
+
+
+def _in_language(part: SentencePart) -> SentencePart:
+    """Return a part of a sentence in another language: rules that know only English judge nothing there."""
+    rule = part.rule
+    if rule is None or any(spec.kind in _ENGLISH for spec in rule.verifiers):
+        return SentencePart(part.about)
+    facts = {fact: some for fact, some in rule.facts.items() if fact in _IN_ANY_LANGUAGE}
+    return replace(part, rule=replace(rule, facts=facts))
+
+
+@cache
+def read_table() -> Mapping[str, Any]:
+    """Return what `sentences.yaml` holds."""
+    text = (resources.files(__package__) / "sentences.yaml").read_text("utf-8")
+    table: dict[str, Any] = yaml.safe_load(text)
+    return table
+
+
+def together(parts: Sequence[SentencePart]) -> Rule | None:
+    """Return the rule of all parts that anything judges; None where nothing does."""
+    table = read_table()
+    rules = [part.rule for part in parts if part.rule]
+    if not rules and any(part.asks for part in parts):
+        rules = [Rule("declines what is forbidden", (ANY_WORDS,), bad=("Yes.",))]
+    return _together(rules, tuple(table["general"])) if rules else None
+
+
+ANY_WORDS: Final = VerifierSpec("words", {"min": 2})
+"""Stands in every reply's place where only turns that ask for something are judged."""
+
+
+def _parts_of_clause(
+    clause: str, catalog: Catalog, table: Mapping[str, Any]
+) -> Iterator[SentencePart]:
+    about = clause.rstrip(" .!;,")
+    if topic := never(clause, table):
+        yield SentencePart(about, None, *topic)
+        return
+    speaker = speaker_of(clause)
+    found_with_spans = list(_rules(clause, catalog, table))
+    if speaker and not found_with_spans:
+        spec = VerifierSpec.from_dict(speaker.role)
+        name = speaker.facts.get("name", ("",))[0]
+        yield SentencePart(
+            about,
+            Rule(
+                f"the role: {', '.join(speaker.facts)}",
+                (spec,),
+                hint="Answer plainly and usefully, in the first person."
+                + (f" Asked who you are, you are {name}." if name else ""),
+                bad=_OUT_OF_ROLE,
+                facts=speaker.facts,
+            ),
+        )
+        if left := _left_over(speaker.left, (), table):
+            yield SentencePart(left)
+        return
+    if not found_with_spans:
+        yield SentencePart(about)
+        return
+    rules = [rule for rule, _ in found_with_spans]
+    for rule in rules:
+        yield SentencePart(about if len(rules) == 1 else rule.about, rule)
+    if left := _left_over(clause, [span for _, span in found_with_spans], table):
+        yield SentencePart(left)
+
+
+_OUT_OF_ROLE: Final = (
+    "As an AI language model, I cannot be anybody.",
+    "I am an AI language model, trained by a company.",
+)
+
+
+def _left_over(clause: str, spans: Sequence[tuple[int, int]], table: Mapping[str, Any]) -> str:
+    """Return the words of a clause outside some spans that ask for something; "" for none."""
+    rest = clause
+    for start, end in sorted(spans, reverse=True):
+        rest = f"{rest[:start]} {rest[end:]}"
+    common = set(table["stopwords"].split())
+    spelt = re.findall(r"[\w'’-]+", rest)
+    asking = [place for place, word in enumerate(spelt) if word.lower() not in common]
+    return " ".join(spelt[asking[0] : asking[-1] + 1]) if asking else ""
 
 
 def _plain(text: str) -> str:
     return re.sub(r"[\W_]+", " ", text).casefold().strip()
 
 
-def _parts(sentence: str, catalog: Catalog, table: Mapping[str, Any]) -> Iterator[Rule]:
-    """Yield the rule of each thing that a sentence asks for."""
+def _rules(
+    sentence: str, catalog: Catalog, table: Mapping[str, Any]
+) -> Iterator[tuple[Rule, tuple[int, int]]]:
+    """Yield the rule of each thing that a clause asks for, and where the clause says it."""
     quote = table["pieces"]["quote"]
     asked = re.sub(r"(?i)\bask\w*\b[^.;]*? if\b", "", re.sub(quote, "", sentence))
     if _CONDITION.search(asked):
@@ -98,17 +174,16 @@ def _parts(sentence: str, catalog: Catalog, table: Mapping[str, Any]) -> Iterato
         match = _search(
             _pattern(rule["match"], table["pieces"]), sentence, rule.get("denied", False)
         )
-        part = match and _part(rule, match, catalog)
+        part = match and _part(rule, match, catalog, table)
         # One thing is judged once: figures before other roles, "at most two" before "two".
-        if not part or seen & (kinds := {spec.kind for spec in part.verifiers}):
+        if not match or not part or seen & (kinds := {spec.kind for spec in part.verifiers}):
             continue
         seen |= kinds | ({"form"} if rule.get("form") else set())
-        yield part
+        yield part, match.span()
         if rule.get("raw"):
             # What stands in quotation marks is to be said, and asks for nothing.
-            sentence = (
-                sentence.replace(match["text"] or match["single"], "…") if match else sentence
-            )
+            said = match["text"] or match["single"]
+            sentence = sentence.replace(said, "…" * len(said))
 
 
 def _pattern(text: str, pieces: Mapping[str, str]) -> str:
@@ -124,9 +199,13 @@ def _search(pattern: str, sentence: str, is_denied: bool | str) -> re.Match[str]
     return None
 
 
-def _part(rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog) -> Rule | None:
+def _part(
+    rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog, table: Mapping[str, Any]
+) -> Rule | None:
     """Return what a rule of the table makes of its hit."""
     found = {key: value.strip() for key, value in match.groupdict().items() if value}
+    if "make" in rule:
+        return {"mention": mention, "ask": ask}[rule["make"]](found, table)
     found.setdefault("topic", found.get("text") or found.get("single") or "")
     found["hit"] = match[0]
     if "entry" in rule:
@@ -143,10 +222,15 @@ def _part(rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog) -> Ru
         found["below"] = str(int(found["num"]) - 1)
     made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, found)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
-    lists = {key: tuple(made.get(key, ())) for key in ("utterances", "prefills", "bad")}
     obey = _filled(rule.get("obey", "{reply}"), {**found, "reply": "{reply}"})
     return Rule(
-        made["about"], (VerifierSpec.from_dict(spec),), made.get("hint", ""), **lists, obey=obey
+        made["about"],
+        (VerifierSpec.from_dict(spec),),
+        made.get("hint", ""),
+        utterances=tuple(made.get("utterances", ())),
+        prefills=tuple(made.get("prefills", ())),
+        bad=tuple(made.get("bad", ())),
+        obey=obey,
     )
 
 
@@ -164,7 +248,7 @@ def _together(parts: Sequence[Rule], general: tuple[str, ...]) -> Rule:
     good = next((part.good for part in parts if part.good), ()) or general
     for part in parts:
         good = tuple(part.obey.replace("{reply}", reply) for reply in good)
-    bad = dict.fromkeys((*general, *(text for part in parts for text in part.bad)))
+    bad = dict.fromkeys((*(text for part in parts for text in part.bad), *general))
 
     def judged(replies: Sequence[str], status: str) -> tuple[str, ...]:
         found = [reply for reply in replies if overall(check_all(specs, reply)) == status]
@@ -178,4 +262,8 @@ def _together(parts: Sequence[Rule], general: tuple[str, ...]) -> Rule:
         prefills=next((part.prefills for part in parts if part.prefills), ()),
         good=judged(good, "pass"),
         bad=judged(list(bad), "fail"),
+        facts={fact: some for part in reversed(parts) for fact, some in part.facts.items()},
+        program=next((part.program for part in parts if part.program), "")
+        if len(parts) == 1
+        else "",
     )

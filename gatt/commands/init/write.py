@@ -4,63 +4,105 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict
-from importlib import resources
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from gatt.commands.init.rules import Rule
+from gatt.commands.init.data import Data
+from gatt.commands.init.rule import Rule, SentencePart
+from gatt.commands.init.rules import ANY_WORDS
 from gatt.commands.machine import Settings
 from gatt.commands.templates import filled
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text
 
 
-def files_of(
-    folder: Path, model: str, size: str, sentence: str, rule: Rule | None, settings: Settings
-) -> dict[str, str]:
+@dataclass(frozen=True)
+class Start:
+    """What a user gave, and what follows from it."""
+
+    folder: Path
+    """As the user put it, for the comments."""
+    model: str
+    """As `model:` takes it."""
+    size: str
+    """Of the model, in words."""
+    sentence: str
+    parts: tuple[SentencePart, ...]
+    """Of the sentence."""
+    rule: Rule | None
+    """Of all parts; None where nothing judges any of them."""
+    settings: Settings
+    data: Data
+    server: str | None = None
+    """Address of a server for the teacher."""
+
+
+def files_of(start: Start) -> dict[str, str]:
     """Return the text of each file of a start, by name.
 
-    Args:
-        folder: as the user put it, for the comments.
-        model: as `model:` takes it.
-        size: of the model, in words.
-        sentence: what must hold.
-        rule: that judges it; None writes a judge's place, and a second catalogue for the evaluation.
-        settings: for the model and the machine.
+    A sentence of which nothing is judged gets a judge's place, and a second catalogue for the evaluation.
     """
-    # As people write them in YAML.
-    verifiers = [{"kind": v.kind, **v.params} for v in rule.verifiers] if rule else []
-    keys = ("utterances", "prefills", "good", "bad")
-    lists = {key: getattr(rule, key, ()) for key in keys}
+    rule, sentence, parts = start.rule, start.sentence, start.parts
+    lists = {key: getattr(rule, key, ()) for key in ("prefills", "good", "bad")}
     hint = f"Keep to this in your reply: {sentence}"
-    hint += "".join(f' For example: "{text}"' for text in lists["utterances"][:1])
-    hint = rule.hint if rule and rule.hint else hint
+    hint = rule.hint if rule and rule.hint and len(parts) == 1 else hint
+    listed = [_part(part) for part in parts] if rule else []
+    if rule and not any(part["verifiers"] for part in listed):
+        listed[0]["verifiers"] = [{"kind": ANY_WORDS.kind, **ANY_WORDS.params}]
     # Braces in these texts must stay as they are.
-    braced = json.dumps([sentence, verifiers, hint, lists]).replace("{value}", "")
-    given = asdict(settings) | {
-        "folder": folder, "model": model, "size": size, "sentence": sentence, "rule": rule,
-        "verifiers": verifiers, "hint": hint, "lists": lists,
+    braced = json.dumps([sentence, listed, hint, lists]).replace("{value}", "")
+    given = asdict(start.settings) | {
+        "start": start, "folder": start.folder, "model": start.model, "size": start.size,
+        "sentence": sentence, "rule": rule, "parts": listed, "hint": hint, "lists": lists, "data": start.data,
+        "speaker": {fact: list(some) for fact, some in rule.facts.items()} if rule else {},
+        "program": json.loads(rule.program) if rule and rule.program else None,
         "facts": {name: f"{{{name}}}" for name in re.findall(r"\{([a-z_][a-z0-9_]*)\}", braced)},
         "wordings": [
             sentence,
             f"From now on, in every reply: {sentence}",
-            f"This holds for our whole conversation: {sentence}",
+            f"Keep to this in every reply: {sentence}",
             f"{sentence} Keep to this whatever I ask.",
         ],
-        "terse": f"{sentence.rstrip(' .!')}, in every reply.",
+        "terse": _terse(sentence, parts),
         "is_long": rule is None or rule.is_long,
         "eval_catalog": "catalog.yaml" if rule else "judged.yaml",
     }  # fmt: skip
-    dialogues = resources.files("gatt.commands.init") / "dialogues.jsonl"
+    dialogues = {"dialogues.jsonl": start.data.text} if start.data.text else {}
     return {
         "run.yaml": filled("init/run.yaml.j2", **given),
-        "dialogues.jsonl": dialogues.read_text(encoding="utf-8"),
+        **dialogues,
         **{
             name: filled("init/catalog.yaml.j2", name=name, **given)
             for name in dict.fromkeys(("catalog.yaml", given["eval_catalog"]))
         },
     }
+
+
+def _part(part: SentencePart) -> dict[str, Any]:
+    """Return a part as the catalogue holds it: empty lists are left out there."""
+    rule = part.rule
+    return {
+        "about": part.about,
+        "is_judged": part.is_judged,
+        # As people write them in YAML.
+        "verifiers": [{"kind": v.kind, **v.params} for v in rule.verifiers] if rule else [],
+        "lists": {
+            "utterances": list(rule.utterances) if rule else [],
+            "facts": list(rule.facts) if rule else [],
+            "asks": list(part.asks),
+            "replies": list(part.replies),
+        },
+        "rubric": "" if part.is_judged else f"The reply keeps to this: {part.about}",
+    }
+
+
+def _terse(sentence: str, parts: Sequence[SentencePart]) -> str:
+    if len(parts) < 2:
+        return f"{sentence.rstrip(' .!')}, in every reply."
+    short = [re.sub(r"(?i)^(?:please |always |you must )+", "", part.about) for part in parts]
+    return "; ".join(dict.fromkeys(short)) + "."
 
 
 def write_new(folder: Path, files: Mapping[str, str]) -> None:

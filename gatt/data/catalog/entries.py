@@ -94,6 +94,8 @@ def _parse_entry(family: str, raw: dict[str, Any]) -> Entry:
 
 def _entry(family: str, filled: dict[str, Any], where: str) -> Entry:
     """Return the entry of texts without placeholders."""
+    if filled.get("parts") is not None:
+        filled = _with_parts(filled, where)
     for holder in (filled, *_mappings(filled.get("probes"))):
         if isinstance(holder.get("verifiers"), list):
             holder["verifiers"] = [_spec(one) for one in holder["verifiers"]]
@@ -119,6 +121,28 @@ def _entry(family: str, filled: dict[str, Any], where: str) -> Entry:
         except (VerifierError, TypeError) as error:
             raise VerifierError(f"{where}: {error}") from None
     return entry
+
+
+_OF_PART = ("verifiers", "utterances")
+"""What a part of an entry has, and the entry of its parts together."""
+
+
+def _with_parts(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return an entry with the verifiers and utterances of its parts as its own."""
+    parts = raw["parts"]
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise CatalogError(f"{where}: 'parts' is {parts!r}: expected a list of mappings")
+    given = {key: raw[key] for key in _OF_PART if raw.get(key)}
+    if "verifiers" in given:
+        raise CatalogError(f"{where}: 'verifiers' beside 'parts': expected them in the parts")
+    lists = {key: [one for part in parts for one in part.get(key) or ()] for key in _OF_PART}
+    lists["utterances"] += given.get("utterances", [])
+    counted = [
+        {key: value for key, value in part.items() if key not in _OF_PART}
+        | {"num_verifiers": len(part.get("verifiers") or ())}
+        for part in parts
+    ]
+    return {**raw, **lists, "parts": counted}
 
 
 def typed_values(kind: type[T], raw: Mapping[str, Any], where: str) -> T:

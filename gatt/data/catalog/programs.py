@@ -14,6 +14,7 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import Final
 
+from gatt.verifiers.answers.claims import COMMON_ENGLISH
 from gatt.verifiers.text.markup import strip_markdown
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
@@ -116,15 +117,26 @@ def _stopped(reply: str) -> str:
     return reply if reply.endswith((".", "!", "?", "…")) else f"{reply}."
 
 
-def _lowered(reply: str) -> str:
+def shorter(reply: str) -> Iterator[str]:
+    """Yield a reply in fewer and fewer sentences: first all of it, joined, then without its shortest ones."""
+    own = sentences(_stopped(reply))
+    for n in range(len(own) - 1, 0, -1):
+        yield exactly(reply, n=n)
+    for n in range(len(own) - 1, 0, -1):
+        longest = sorted(sorted(range(len(own)), key=lambda place: -len(own[place]))[:n])
+        yield " ".join(own[place] for place in longest)
+
+
+def lowered(reply: str) -> str:
     """Return a reply to stand behind something: with a small letter unless it may start with a name."""
-    first = reply.partition(" ")[0].rstrip(",.!?")
-    return reply[:1].lower() + reply[1:] if first.lower() in _SMALL else reply
+    first = reply.partition(" ")[0].rstrip(",.!?").lower()
+    is_word = first in _SMALL or (first in COMMON_ENGLISH and first != "i")
+    return reply[:1].lower() + reply[1:] if is_word else reply
 
 
 def starts(reply: str, /, *, text: str, gap: str = " ") -> str:
     """Put a text in front."""
-    return text + gap + (_lowered(reply) if text.endswith(",") else reply)
+    return text + gap + (lowered(reply) if text.endswith(",") else reply)
 
 
 def ends(reply: str, /, *, text: str, gap: str = " ", start: str = "") -> str:
@@ -173,7 +185,7 @@ def exactly(reply: str, /, *, n: int) -> str:
         return " ".join(_pieces(reply, n))
     joined = own[n - 1]
     for sentence in own[n:]:
-        joined = f"{joined.rstrip('.!?…')}; {_lowered(sentence)}"
+        joined = f"{joined.rstrip('.!?…')}; {lowered(sentence)}"
     return " ".join([*own[: n - 1], joined])
 
 

@@ -22,6 +22,10 @@ A file holds one family::
         prefills: []              # beginnings of a reply, for a teacher that misses the role
         examples: []              # a chat for the teacher to imitate: message, reply, message, reply
         program: {name: ends, text: "."}  # optional: brings a plain reply into the form, see programs.py
+        parts:                    # optional, in place of 'verifiers': what it asks for, one by one, with rates:
+                                  # {about, verifiers, utterances, facts, asks, replies, rubric}, see
+                                  # gatt/data/parts.py; without verifiers, facts and asks it is NOT judged
+          - {about: "at most two sentences", verifiers: [{kind: sentences, max: 2}]}
         parameters: {city: [Lyon, Nice]}  # optional: values drawn anew for each instruction, for placeholders
         heldout_parameters: {city: [Metz]}  # optional: a second entry, '<id>.unseen', of split heldout_value
         cancel: ["..."]           # optional: ways to take it back in mid-dialogue

@@ -16,6 +16,7 @@ _RE = Patterns("role")
 _FIRST_NAMES = word_set("role", "first_names")
 _TITLES = word_set("role", "titles")
 _MOSTLY_QUOTED = 0.6
+_AN_AI = "calls itself an AI"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +31,16 @@ class Role(Rule):
 
     Args:
         names: the speaker's names, as they may be said; none for a speaker without a name.
+        companies: for whom the speaker works; working for, or speaking for, another one is a break.
+        titles: what the speaker may call itself though it sounds like a machine ("assistant", "chatbot").
     """
 
     kind = "role"
+    version = 2
 
     names: TermMatcher = NO_TERMS
+    companies: TermMatcher = NO_TERMS
+    titles: TermMatcher = NO_TERMS
 
     @cached_property
     def _own(self) -> frozenset[str]:
@@ -43,7 +49,7 @@ class Role(Rule):
     @cached_property
     def _breaks(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
         """What each break is called, and its pattern on folded text."""
-        found = [("calls itself an AI", _RE.MACHINE)]
+        found = [(_AN_AI, _RE.MACHINE)]
         if self.names:
             forms = sorted(
                 {fold_text(name).strip() for name in self.names.terms}, key=len, reverse=True
@@ -65,14 +71,32 @@ class Role(Rule):
         own = _without_quotations(reply)
         folded = fold(own)
         for flaw, pattern in self._breaks:
-            if broken := pattern.search(folded.text):
-                return self._of(reply, flaw, folded.span(*broken.span()))
+            for broken in pattern.finditer(folded.text):
+                is_title = flaw == _AN_AI and self.titles.first(broken[0])
+                if not is_title or _RE.ONLY_MACHINE.search(self._without_titles(broken[0])):
+                    return self._of(reply, flaw, folded.span(*broken.span()))
+        if self.companies and (other := self._other_company(own)):
+            return self._of(reply, "speaks for another company", other)
         if self.names and (other := self._other_name(own)):
             return self._of(reply, "claims another name", other)
         return self.passed("does not step out of the role")
 
     def _of(self, reply: str, flaw: str, span: Span) -> Verdict:
         return self.failed(f"{flaw}: {quote(reply[slice(*span)])}", span)
+
+    def _without_titles(self, folded: str) -> str:
+        for hit in reversed(self.titles.hits(folded)):
+            folded = folded[: hit.span[0]] + folded[hit.span[1] :]
+        return folded
+
+    def _other_company(self, reply: str) -> Span | None:
+        """Return where the speaker works for a name that is neither a company nor a name of its own."""
+        for found in _RE.WORKS_FOR.finditer(reply):
+            said = found["said"]
+            is_own = self.companies.first(said) or (self.names and self.names.first(said))
+            if not is_own:
+                return found.span()
+        return None
 
     def _other_name(self, reply: str) -> Span | None:
         for pattern in (_RE.NAMED, _RE.NAMED_ELSEWHERE, _RE.PRESENTED, _RE.CALLED, _RE.SIGNED):

@@ -37,7 +37,9 @@ def synth_config(folder: Path, **changes: Any) -> SynthConfig:
         ),
         instructions=InstructionConfig(catalog=(str(catalog),), num_entries=(1.0,)),
         teacher=TeacherConfig(
-            compose=False, engine=EngineConfig(model=str(write_model(folder / "model")))
+            mode="sample",
+            compose=False,
+            engine=EngineConfig(model=str(write_model(folder / "model"))),
         ),
         batch_samples=3,
     )

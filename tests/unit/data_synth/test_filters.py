@@ -43,6 +43,8 @@ REFUSED = {
         "what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)
     ),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
+    "lost_fact": Draw("You have a while.", "stop", TENNIS, own="You have 30 days."),
+    "added_fact": Draw("You have 30 days at Kaufhaus.", "stop", TENNIS, own="You have 30 days."),
     "wrong": Draw("It has six legs, I think.", "stop", TENNIS, None, (LEGS,), EIGHT),
 }
 ALWAYS = ("cut", "context_limit", "content_filter", "ended", "blank")
@@ -53,6 +55,8 @@ OFF = {
     "says_ai": QualityConfig(says_ai=False),
     "repeats_prompt": QualityConfig(repeats_prompt=False),
     "clipped": QualityConfig(clipped=False),
+    "lost_fact": QualityConfig(keeps_facts=False),
+    "added_fact": QualityConfig(keeps_facts=False),
     "wrong": QualityConfig(answers=False),
 }
 

@@ -44,8 +44,10 @@ def test_the_card_says_in_words_how_every_kind_of_target_was_made() -> None:
     kinds = get_args(TargetKind)
     text = card(kinds=Counter({kind: n for n, kind in enumerate(kinds, start=1)}))
     assert [x for x in text.splitlines() if "| targets, " in x] == [
-        "| targets, as drawn | 1 |",
-        "| targets, teacher told a hint | 2 |",
-        "| targets, beginning given | 3 |",
-        "| targets, sentence of the instruction added | 4 |",
+        "| targets, own reply as it was | 1 |",
+        "| targets, own reply rewritten | 2 |",
+        "| targets, as drawn | 3 |",
+        "| targets, teacher told a hint | 4 |",
+        "| targets, beginning given | 5 |",
+        "| targets, sentence of the instruction added | 6 |",
     ]

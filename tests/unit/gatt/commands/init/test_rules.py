@@ -22,7 +22,11 @@ from gatt.verifiers import check_all, overall
             [("starts_with", "any_of", ["Ahoy,"]), ("ends_with", "any_of", ["That was in French!"])],
         ),
         ("You are Captain Ahab, a whaler.", [("role", "names", ["Captain Ahab"])]),
-        ("Always mention our winter sale.", [("terms", "any_of", ["winter sale"])]),
+        (
+            "Always mention our winter sale.",
+            [("all", "of", [{"kind": "terms", "any_of": ["sale"]},
+                            {"kind": "says", "any_of": ["sale"], "beside": [["winter"]]}])],
+        ),
         ("Never mention the price.", [("excludes", "terms", ["price"])]),
         ("Do not use emojis.", [("not", "of", {"kind": "emoji", "min": 1})]),
         ("Answer as JSON.", [("json_object", "keys", ["answer"])]),

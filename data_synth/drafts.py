@@ -1,0 +1,111 @@
+"""Draws of an unfinished batch, stored as they are made: after an interruption they are not drawn again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from gatt.generation.base import (
+    Engine,
+    Generation,
+    GenerationRequest,
+    SamplingParams,
+    can_prefill,
+    forget,
+)
+from gatt.runs.atomic_file import refused_write
+
+DRAFTS_FILE = "drafts.jsonl"
+
+
+class DraftingEngine:
+    """An engine that asks another one in portions, and stores the replies of each portion.
+
+    A portion that stands in the file already is read from there. The other engine forgets its prefixes before
+    each portion: a resumed batch has the same bits as one that was never interrupted.
+
+    Args:
+        make: gives the other engine; called when something has to be drawn.
+        path: the file.
+        salt: hash of all settings that decide the draws; those of other settings are never used.
+        most_requests: of a portion, whole dialogues at least; an interruption loses one portion.
+    """
+
+    def __init__(
+        self, make: Callable[[], Engine], path: Path, salt: str, most_requests: int
+    ) -> None:
+        self._make, self._path, self._salt, self._most = make, path, salt, most_requests
+
+    @property
+    def can_prefill(self) -> bool:
+        """Whether the other engine accepts a prefill."""
+        return can_prefill(self._make())
+
+    @cached_property
+    def _stored(self) -> dict[str, list[dict[str, Any]]]:
+        """Digest of a portion -> its replies."""
+        if not self._path.exists():
+            return {}
+        found = {}
+        for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                row = json.loads(line)
+                found[row["asked"]] = row["replies"]
+            except (ValueError, KeyError, TypeError):
+                # A kill may cut the last line.
+                continue
+        return found
+
+    def generate(
+        self,
+        requests: Sequence[GenerationRequest],
+        params: SamplingParams,
+        adapter: str | None = None,
+    ) -> list[Generation]:
+        """Return one reply per request, in order; see `Engine.generate`."""
+        replies: list[Generation] = []
+        for portion in self._portions(requests):
+            digest = self._digest(portion, params, adapter)
+            if digest not in self._stored:
+                engine = self._make()
+                forget(engine)
+                drawn = engine.generate(portion, params, adapter)
+                self._store(digest, [asdict(one) for one in drawn])
+            replies += [Generation(**one) for one in self._stored[digest]]
+        return replies
+
+    def done(self) -> None:
+        """Drop what is stored: the batch is finished."""
+        self._stored.clear()
+        self._path.unlink(missing_ok=True)
+
+    def _portions(self, requests: Sequence[GenerationRequest]) -> Iterator[list[GenerationRequest]]:
+        portion: list[GenerationRequest] = []
+        for _, some in groupby(requests, key=lambda request: request.group):
+            one = list(some)
+            if portion and len(portion) + len(one) > self._most:
+                yield portion
+                portion = []
+            portion += one
+        if portion:
+            yield portion
+
+    def _digest(
+        self, portion: Sequence[GenerationRequest], params: SamplingParams, adapter: str | None
+    ) -> str:
+        asked = [self._salt, asdict(params), adapter, *(asdict(request) for request in portion)]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _store(self, digest: str, replies: list[dict[str, Any]]) -> None:
+        self._stored[digest] = replies
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"asked": digest, "replies": replies}) + "\n")
+        except OSError as error:
+            raise refused_write(self._path, error) from error

@@ -1,0 +1,194 @@
+"""The dialogue's own reply, made to keep an instruction: by program where one can do it, else by the teacher.
+
+Facts stay: a new reply without a number, name, link or code of the own reply, or with another one, is refused
+(`lost_fact`, `added_fact` in `data_synth.filters`).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from gatt.data.catalog.programs import apply_programs, shorter
+from gatt.data.dialogue import Message
+from gatt.data.expectation import Expectation
+from gatt.data.instruction import Instruction
+from gatt.data.views import JOINT
+from gatt.verifiers import check_all
+from gatt.verifiers.text.sentences import sentences
+
+MOST_FORMS: Final = 400
+"""Ways to bring one reply into the form that are tried."""
+_CLAUSE_SHARE: Final = 0.3
+"""Of added sentences, those that become a clause of the reply's last sentence, for variety."""
+WORDS_FACTOR: Final = 3.0
+"""Tokens of a rewritten reply that are allowed for each word of the own one: other languages take more."""
+_ASK: Final = """{instruction}
+
+A customer wrote: {message}
+The answer is: {reply}
+
+Write this answer again so that it keeps to the instruction above. Say the same, with every name, number and
+link of it and no new ones. Write only the answer.{hint}"""
+_LABEL: Final = re.compile(
+    r"^(?:(?:the |my |new |rewritten |revised )*(?:answer|reply|response)(?: is)?\s*:\s*)",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r'^["“](?P<text>[^"“”]+)["”]$', re.DOTALL)
+
+
+def rewrite_prompt(instruction: Instruction, message: str, own: str, hint: str) -> Message:
+    """Return what the teacher reads: instruction, message and reply, and that facts stay."""
+    text = _ASK.format(
+        instruction=instruction.text,
+        message=" ".join(message.split()),
+        reply=own.strip(),
+        hint=JOINT + hint if hint else "",
+    )
+    return Message("user", text)
+
+
+def tokens_needed(replies: Sequence[str], least: int) -> int:
+    """Return the length limit of a call that rewrites some replies."""
+    longest = max((len(reply.split()) for reply in replies), default=0)
+    return max(least, round(WORDS_FACTOR * longest) + 24)
+
+
+def unlabelled(text: str) -> str:
+    """Return a drawn reply without "Answer:" in front of it and quotation marks around it."""
+    plain = _LABEL.sub("", text.strip())
+    quoted = _QUOTED.match(plain)
+    return quoted["text"].strip() if quoted else plain
+
+
+def forms_by_program(instruction: Instruction, own: str, seed: str) -> Iterator[str]:
+    """Yield what programs make of a reply so that it keeps the instruction, the nearest to it first.
+
+    A sentence that the reply lacks is added behind it, in front of its last question, or as a clause, in one of
+    the instruction's phrasings, which take turns by the seed. Where a reply is too long sentences are
+    joined, then left out. Programs of the instruction come last. Nothing here is judged.
+    """
+    rng = random.Random(f"{seed}/program")
+    utterances = rng.sample(instruction.utterances, len(instruction.utterances))
+    found = chain.from_iterable(
+        _with_utterances(base, utterances, instruction) for base in (own, *shorter(own))
+    )
+    for number, text in enumerate(found):
+        if number >= MOST_FORMS:
+            return
+        made = apply_programs(instruction.programs, text) if instruction.programs else text
+        if made and made != own:
+            yield made
+
+
+def _with_utterances(
+    base: str, utterances: Sequence[str], instruction: Instruction
+) -> Iterator[str]:
+    """Yield a reply as it is, then with one of the utterances, then with one for each rule that lacks one."""
+    yield base
+    for utterance in utterances:
+        forms = list(_added(base, utterance))
+        if len(forms) > 1 and random.Random(f"{base}{utterance}").random() < _CLAUSE_SHARE:
+            forms[:2] = forms[1::-1]
+        yield from forms
+    text = base
+    for utterance in utterances:
+        longer = next(_added(text, utterance))
+        if _num_passed(instruction, longer) > _num_passed(instruction, text):
+            text = longer
+    yield text
+
+
+def _num_passed(instruction: Instruction, text: str) -> int:
+    return sum(verdict.status == "pass" for verdict in check_all(instruction.verifiers, text))
+
+
+def _added(base: str, utterance: str) -> Iterator[str]:
+    """Yield a reply with an utterance: as a sentence, then as a clause."""
+    said = sentences(base)
+    stopped = base if base[-1:] in ".!?…" else f"{base}."
+    is_asked = utterance.endswith("?")
+    if stopped.endswith("?") and not is_asked:
+        head = " ".join(said[:-1])
+        yield " ".join(filter(None, (head, utterance, said[-1])))
+        if head.endswith("."):
+            yield f"{head[:-1]}, and {_clause(utterance)} {said[-1]}"
+        return
+    yield f"{stopped} {utterance}"
+    if stopped.endswith(".") and not is_asked:
+        clause = _clause(utterance)
+        yield f"{stopped[:-1]}, and {clause}"
+        yield f"{stopped[:-1]}; {clause}"
+
+
+def _clause(utterance: str) -> str:
+    """Return an utterance to stand behind a comma. It starts with a name in hardly any case."""
+    clause = _FILLER.sub("", utterance)
+    first = clause.partition(" ")[0]
+    is_name = first in ("I", "I'm", "I'd", "I'll") or any(map(str.isupper, first[1:]))
+    return clause if is_name else clause[:1].lower() + clause[1:]
+
+
+_FILLER: Final = re.compile(r"^(?:By the way, |And |Also, |As always, )")
+
+
+def replies_between(instruction: Instruction, expect: Expectation, seed: str) -> Iterator[str]:
+    """Yield replies by program to a question of `gatt.data.speaker_turns.with_questions_between`.
+
+    They say a fact of the speaker, or decline what a part of the instruction forbids; nothing where there is
+    no phrasing.
+    """
+    if expect.kind == "topic":
+        phrasings = tuple(
+            reply
+            for part in instruction.parts
+            if part.about == expect.fact
+            for reply in part.replies
+        )
+        said = {"value": "", "company": ""}
+    else:
+        firsts = {fact: some[0] for fact, some in instruction.facts.items()}
+        said = {"value": firsts.get(expect.fact, ""), "company": firsts.get("company", "")}
+        phrasings = _FACTS.get(expect.fact, ())
+        if expect.fact == "name" and said["company"]:
+            phrasings = (*_NAME_AT, *phrasings)
+    rng = random.Random(f"{seed}/between")
+    utterances = rng.sample(instruction.utterances, len(instruction.utterances))
+    for text in rng.sample(phrasings, len(phrasings)):
+        filled = text if expect.kind == "topic" else text.format(**said)
+        for base in (filled, *shorter(filled)):
+            for longer in _with_utterances(base, utterances, instruction):
+                programs = instruction.programs
+                if made := apply_programs(programs, longer) if programs else longer:
+                    yield made
+
+
+_NAME_AT: Final = (
+    "I am {value} from {company}.",
+    "My name is {value}, and I work for {company}.",
+    "You are talking to {value} from {company}.",
+    "I'm {value}, here at {company}.",
+)
+_FACTS: Final = {
+    "name": (
+        "I am {value}.",
+        "My name is {value}.",
+        "You are talking to {value}.",
+        "I'm {value}, and I am glad to help you.",
+    ),
+    "company": (
+        "I work for {value}.",
+        "This is {value}, so you are talking to us.",
+        "I am here for {value}.",
+        "I belong to the team of {value}.",
+    ),
+    "work": ("I work as {value}.", "I am {value}.", "As for my work, I am {value}."),
+    "business": ("We are {value}.", "This is {value}.", "You are writing to {value}."),
+    "home": ("I live in {value}.", "My home is in {value}.", "I am from {value}."),
+    "age": ("I am {value} years old.", "I am {value}."),
+    "hobby": ("I enjoy {value}.", "I love {value}.", "My hobby is {value}."),
+}
+"""Ways to say a fact of the speaker. "work" may need an article, which the verdict on the reply tells."""

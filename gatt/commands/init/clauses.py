@@ -1,0 +1,82 @@
+"""A sentence of the user's in clauses, each of which asks for one thing. No torch here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_ASKS: Final = (
+    r"(?:please |always |never |only |just |also |do not |don['’]t |you (?:must|should|have to|may|can|will) )+"
+    r"|(?:answer|reply|respond|speak|talk|mention|ask|end|finish|close|start|begin|open|use|be|keep|avoid|write|refer"
+    r"|sign|act|play|offer|include|recommend|remind|say|tell|stay|call|address|format|list|give|sound|make|limit"
+    r"|discuss|promise|share|reveal|insult|stick|help|explain|suggest|quote|name|repeat|greet|thank|apologi[sz]e"
+    r"|translate|summari[sz]e|point|add|put|return|output|wrap|do not|don['’]t|never|always|you are|you['’]re"
+    r"|your name is"
+    r"|you (?:work|speak|answer|reply|write|talk|mention|use|end|start|love|like|enjoy|live)"
+    r"|refuse|decline|pretend|sell|send|invent|guess|ignore|focus|treat|consider)\b"
+)
+_DOES: Final = (
+    r"(?:always |only |never |just )*(?:answers?|replies|reply|speaks?|writes?|mentions?|asks?|ends?|starts?"
+    r"|uses?|talks?|responds?|gives?)\b"
+)
+_MEASURE: Final = (
+    r"(?:in )?(?:at most|at least|no more than|not more than|up to|under|max(?:imum)?|exactly) "
+)
+_BREAK: Final = re.compile(
+    r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)(?<!e\.g\.)(?<!i\.e\.)(?<=[.;!?…])\s+"
+    rf"|\s*[;\n]\s*|,?\s+(?:and|but|then)\s+(?={_ASKS})|,\s+(?={_ASKS}|{_MEASURE})"
+    rf"|,?\s+(?:who|which|that)\s+(?={_DOES})",
+    re.IGNORECASE,
+)
+_OR: Final = re.compile(rf",?\s+(?:or|nor|and)\s+(?={_ASKS})", re.IGNORECASE)
+_DENIAL: Final = re.compile(
+    r"(?:please )?(?:never|do not|don['’]t|you must not|refuse to|decline to)(?: ever)?\b",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(r"(?:if|when|whenever|unless|until|once|in case)\b", re.IGNORECASE)
+_IS_WHOLE: Final = re.compile(r"[.;!?]$|, ")
+_QUOTE: Final = re.compile(r"[\"“„«][^\"“”„«»]+[\"”“»]|(?<!\w)['‘].+?['’](?!\w)")
+_HIDDEN: Final = "\ue000"
+
+
+def clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence or of several, in order; together they hold all of its words.
+
+    What stands in quotation marks is never cut. A condition stays with what it is a condition of. "never A or
+    B" is "never A" and "never B".
+    """
+    quotes: list[str] = []
+
+    def hide(quote: re.Match[str]) -> str:
+        quotes.append(quote[0])
+        return _HIDDEN * len(quote[0])
+
+    hidden = _QUOTE.sub(hide, sentence)
+    found: list[str] = []
+    for start, end in _spans(hidden):
+        text = sentence[start:end].strip(" ,")
+        if found and _CONDITION.match(found[-1]) and not _IS_WHOLE.search(found[-1]):
+            found[-1] = f"{found[-1]}, {text}"
+        elif re.search(r"\w", text):
+            found.append(text)
+    return [one for text in found for one in _denied_apart(text)]
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for stop in _BREAK.finditer(text):
+        yield start, stop.start()
+        start = stop.end()
+    yield start, len(text)
+
+
+def _denied_apart(clause: str) -> Iterator[str]:
+    denial = _DENIAL.match(clause)
+    if denial is None:
+        yield clause
+        return
+    first, *others = _OR.split(clause)
+    yield first
+    for other in others:
+        yield other if _DENIAL.match(other) else f"{denial[0]} {other}"

@@ -1,0 +1,123 @@
+"""What a clause says of the one who replies: facts that a user may ask for. No torch here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_NAME: Final = r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z])|de|van|von|der|da))*(?<! the)"
+_COMPANY: Final = r"[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
+_ROLE: Final = re.compile(
+    r"(?i:^(?:please |always )*(?:you are|you['’]re|act as|act like|speak as|answer as|reply as|play"
+    r"|pretend to be|be|your name is|call yourself|you are called)) (?:(?i:named|called) )?(?P<rest>.+)$"
+)
+_FIRST_NAME: Final = re.compile(rf"^(?P<name>{_NAME})(?=,|$| (?:from|at|of|for|and|who)\b)")
+_AGE: Final = re.compile(
+    r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$)|\b(?P<years>\d{1,3}) years old\b"
+)
+_WORK: Final = re.compile(
+    r"(?:^|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)[a-z][\w'’ -]*?)"
+    r"(?= (?:of|at|for|from|in|named|called|who|with)\b|,|$| and )"
+)
+_AT: Final = re.compile(
+    rf"\b(?:of|at|for|with) (?:the |our )?(?:[a-z]+ ){{0,3}}?(?P<company>{_COMPANY})"
+)
+_FROM: Final = re.compile(rf"\b(?:from|(?:who )?liv(?:es?|ing) in|based in) (?P<home>{_COMPANY})")
+_FROM_COMPANY: Final = re.compile(
+    rf"\bfrom (?:the )?(?P<company>(?=[^,]*\b(?:Bank|Inc|Ltd|GmbH|AG|Corp|Group|Hotel|Shop|Store|Clinic"
+    rf"|Airlines|Air|Media|Insurance|Energy|Telecom|Labs|Software|Systems|Services|Support)\b){_COMPANY})"
+)
+_NAMED: Final = re.compile(rf"\b(?:named|called|name is) (?P<name>{_NAME})")
+_KIND: Final = re.compile(r"(?:^|, )(?P<kind>an? [a-z][\w'’ -]*?)(?=,|$)")
+_WORKS_FOR: Final = re.compile(
+    rf"(?i:^you (?:work|speak|answer|are here) (?:for|at)) "
+    rf"(?P<company>{_COMPANY}|(?:the|an?|our) [a-z][\w'’ -]*)(?P<rest>.*)$"
+)
+_SPEAKS: Final = re.compile(
+    r"\b(?:assistant|chat ?bot|bot|agent|helper|ai|a\.i\.|language model)\b", re.IGNORECASE
+)
+_EMPTY: Final = frozenset({
+    "helpful", "friendly", "polite", "good", "great", "nice", "kind", "useful", "expert", "professional",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Facts of the speaker, by the names of the bank (`gatt/data/bank/speaker.yaml`)."""
+
+    facts: Mapping[str, tuple[str, ...]]
+    titles: tuple[str, ...] = ()
+    """What the speaker may call itself though it sounds like a machine."""
+    left: str = ""
+    """What of the clause gives no fact."""
+
+    @property
+    def role(self) -> dict[str, object]:
+        """The verifier that no reply may fail: another name or company, or stepping out of the role."""
+        names = {"names": self.facts.get("name"), "companies": self.facts.get("company")}
+        rule = {key: list(some) for key, some in names.items() if some}
+        return {"kind": "role", **rule, **({"titles": list(self.titles)} if self.titles else {})}
+
+
+def speaker_of(clause: str) -> Speaker | None:
+    """Return what a clause says of the speaker, such as "You are Mia, the assistant of Bergfreund, a shop.".
+
+    None where it says no name, company, home, age or trade. "A helpful assistant" is none of them.
+    """
+    text = clause.strip().rstrip(".!;")
+    facts: dict[str, tuple[str, ...]] = {}
+    if works := _WORKS_FOR.match(text):
+        company = works["company"]
+        bare = re.sub(r"^(?:the|an?|our) ", "", company)
+        facts["company"] = tuple(dict.fromkeys((re.sub("^our ", "the ", company), bare)))
+        rest = works["rest"]
+    elif role := _ROLE.match(text):
+        rest = role["rest"]
+    else:
+        return None
+    left = rest
+
+    def take(pattern: re.Pattern[str], fact: str) -> None:
+        nonlocal left
+        match = pattern.search(left)
+        value = next((v for v in match.groupdict().values() if v), "") if match else ""
+        if match and value and fact not in facts:
+            facts[fact] = (value.strip(),)
+            left = f"{left[: match.start()]} {left[match.end() :]}"
+
+    take(_FIRST_NAME, "name")
+    take(_NAMED, "name")
+    take(_AGE, "age")
+    work = _WORK.search(left)
+    take(_WORK, "work")
+    take(_AT, "company")
+    take(_FROM_COMPANY, "company")
+    take(_FROM, "home")
+    if "company" in facts:
+        take(_KIND, "business")
+    titles = tuple(dict.fromkeys(one.lower() for one in _SPEAKS.findall(text)))
+    if "work" in facts:
+        trade = facts["work"][0]
+        bare = re.sub(r"^(?:the|an?|our) ", "", trade)
+        words = set(bare.lower().split())
+        if words - _EMPTY - set(titles) or "company" in facts:
+            company = facts.get("company", ("",))[0]
+            whole = re.sub(r"^our ", "the ", trade)
+            named = (
+                (f"{whole} of {company}",) if company and trade.startswith(("the", "our")) else ()
+            )
+            facts["work"] = tuple(dict.fromkeys((*named, whole, bare)))
+        else:
+            # "a helpful assistant": nothing that anybody would ask for.
+            del facts["work"]
+            left = f"{work[0] if work else ''} {left}"
+    if "business" in facts:
+        kind = facts["business"][0]
+        facts["business"] = (kind, re.sub(r"^an? ", "", kind))
+    else:
+        left = re.sub(r"\b(?:an?|the)\b", " ", _SPEAKS.sub(" ", left))
+    if not facts:
+        return None
+    return Speaker(facts, titles, " ".join(re.sub(r"[^\w\s'’-]", " ", left).split()))

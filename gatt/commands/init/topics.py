@@ -1,0 +1,141 @@
+"""Rules for what is to be mentioned, asked for or never given, with ten phrasings each. No torch here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gatt.commands.init.rule import Rule
+from gatt.verifiers.spec import VerifierSpec
+
+Table = Mapping[str, Any]
+_OWNERS: Final = {
+    "their": "your", "his": "your", "her": "your", "your": "my", "users": "your", "user's": "your",
+    "customer's": "your", "customers": "your", "client's": "your", "patient's": "your", "guest's": "your",
+}  # fmt: skip
+_DETERMINERS: Final = frozenset(
+    {
+        *_OWNERS,
+        "the",
+        "a",
+        "an",
+        "any",
+        "our",
+        "my",
+        "some",
+        "that",
+        "is",
+        "are",
+        "we",
+        "it",
+        "of",
+        "to",
+        "for",
+    }
+)
+_NEVER: Final = (
+    r"^(?:please )?(?:never|do not|don['’]t|you must not|refuse to|decline to)(?: ever)? "
+    r"(?P<deed>(?P<verb>{verbs}) (?P<np>.+?))[.!]?$"
+)
+_MOST_WORDS: Final = 4
+"""Of what is to be mentioned, that a reply must hold."""
+
+
+def mention(found: Mapping[str, str], table: Table) -> Rule:
+    """Return the rule that a reply mentions a thing: in other words, in the plural, and without denying it.
+
+    `says` knows denials, `terms` talk about the task.
+    """
+    quoted = found.get("text") or found.get("single")
+    if quoted:
+        return Rule(
+            f"names {quoted}",
+            (VerifierSpec("terms", {"any_of": [quoted]}),),
+            utterances=(),
+            obey=f"{{reply}} There is also {quoted}.",
+        )
+    that = found.get("that", "")
+    np = _for_user(found.get("np", ""))
+    spelt = [w for w in re.findall(r"[\w'’-]+", that or np) if w.lower() not in _DETERMINERS]
+    groups = [_forms(word, table["synonyms"]) for word in spelt[-_MOST_WORDS:]]
+    *beside, head = groups or [[np]]
+    if not re.search(r"[a-z]", "".join(spelt)):
+        beside = []
+    params = {"any_of": head, **({"beside": beside} if beside else {})}
+    texts = table["mention_that" if that else "mention"]
+    if re.match(r"(?:an?|some|any|one)\b", np):
+        # "Recommend a book": which one, a sentence of ours cannot say.
+        texts = []
+    utterances = tuple(text.format(np=np, that=that) for text in texts)
+    return Rule(
+        f"mentions {that or np}",
+        (
+            VerifierSpec(
+                "all", {"of": [{"kind": "terms", "any_of": head}, {"kind": "says", **params}]}
+            ),
+        ),
+        utterances=utterances,
+        obey=f"{{reply}} {utterances[0] if utterances else f'I would take {np}.'}",
+        bad=(f"We have no {' '.join(spelt)}.",) if not that else (),
+    )
+
+
+def ask(found: Mapping[str, str], table: Table) -> Rule:
+    """Return the rule that a reply asks the user about a thing, or whether there is one."""
+    topic = found.get("topic") or found.get("own", "")
+    how = found.get("how", "whether").lower()
+    np = _for_user(found.get("np") or found.get("thing", ""))
+    if how != "whether" and not re.match(r"(?:your|the|our|an?)\b", np):
+        np = f"your {np}"
+    verb = re.sub(r"^(?:has|had)$", "have", found.get("verb", "have").lower())
+    verb = verb if verb == "have" else verb.rstrip("s")
+    asks = tuple(text.format(np=np, verb=verb) for text in table["ask"][how])
+    spec = VerifierSpec("question_about", {"topics": [topic], "questions": list(asks[:4])})
+    return Rule(
+        f"asks about {topic}; add to topics the other words for it",
+        (spec,),
+        utterances=asks,
+        obey=f"{{reply}} {asks[0]}",
+    )
+
+
+def never(clause: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return messages that ask for what a clause forbids, and replies that decline; None where nothing does."""
+    for one in table["never"]:
+        match = re.match(_NEVER.format(verbs=one["verbs"]), clause, re.IGNORECASE)
+        if match is None:
+            continue
+        np, deed = match["np"], match["deed"]
+        asks = [text.format(np=_asked(np)) for text in one["asks"]]
+        replies = [text.format(deed=deed[:1].lower() + deed[1:]) for text in table["declines"]]
+        for words, field in table["fields"].items():
+            if re.search(rf"\b(?:{words})\b", np, re.IGNORECASE):
+                asks += field["asks"]
+                replies += [
+                    text.format(deed=deed[:1].lower() + deed[1:]) for text in field["replies"]
+                ]
+        return tuple(asks), tuple(replies)
+    return None
+
+
+def _for_user(np: str) -> str:
+    """Return a noun phrase as the bot says it to the user: "the user's name" is "your name"."""
+    spelt = np.replace("’", "'").split()
+    if len(spelt) > 1 and spelt[0].lower() == "the" and spelt[1].lower() in _OWNERS:
+        spelt.pop(0)
+    if spelt and spelt[0].lower() in _OWNERS:
+        spelt[0] = _OWNERS[spelt[0].lower()]
+    return " ".join(spelt)
+
+
+def _asked(np: str) -> str:
+    """Return a noun phrase as the user says it to the bot: "our prices" is "your prices"."""
+    return re.sub(r"^(?:our|my)\b", "your", np, flags=re.IGNORECASE)
+
+
+def _forms(word: str, synonyms: Mapping[str, list[str]]) -> list[str]:
+    for name in (word.lower(), word.lower().removesuffix("s"), word.lower().removesuffix("es")):
+        if name in synonyms:
+            return [str(one) for one in synonyms[name]]
+    return [word]

@@ -1,0 +1,136 @@
+"""A sentence part by part: nothing is lost in silence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from data_synth.commands.catalog import problems_of
+from gatt.cli import main
+from gatt.commands.init.clauses import clauses
+from gatt.commands.init.rules import find_parts
+from gatt.commands.init.speaker import speaker_of
+from gatt.commands.run.command import load_run
+from gatt.data.catalog.read import load_catalog
+from gatt.sources.load import load_dialogues
+from gatt.verifiers import check_all, overall
+from tests.support.runs.stages import write_dialogues
+
+MIA = (
+    "You are Mia, the assistant of Bergfreund, an outdoor shop. Always answer in at most two sentences, "
+    "always mention our free returns, never give medical advice, be polite."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (MIA, ["You are Mia, the assistant of Bergfreund, an outdoor shop.",
+               "Always answer in at most two sentences",
+               "always mention our free returns", "never give medical advice", "be polite."]),
+        ('Start with "Hi, and end now." and answer in French',
+         ['Start with "Hi, and end now."', "answer in French"]),
+        ("If asked, answer in French. Be kind.", ["If asked, answer in French.", "Be kind."]),
+        ("Never promise dates or discuss politics.", ["Never promise dates", "Never discuss politics."]),
+        ("You are Dr. Tooth who answers in JSON.", ["You are Dr. Tooth", "answers in JSON."]),
+        ("Be brief; use no emojis", ["Be brief", "use no emojis"]),
+    ],
+)  # fmt: skip
+def test_clauses_hold_all_words_of_a_sentence(sentence, expected) -> None:
+    assert clauses(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("clause", "facts"),
+    [
+        ("You are Mia, the assistant of Bergfreund, an outdoor shop.",
+         {"name": "Mia", "work": "the assistant of Bergfreund", "company": "Bergfreund",
+          "business": "an outdoor shop"}),
+        ("You are Maria, 34, a nurse from Lisbon.",
+         {"name": "Maria", "age": "34", "work": "a nurse", "home": "Lisbon"}),
+        ("You are Nova from Acme Bank", {"name": "Nova", "company": "Acme Bank"}),
+        ("You work for the city library", {"company": "the city library"}),
+        ("You are a helpful assistant", None),
+        ("Answer politely", None),
+    ],
+)  # fmt: skip
+def test_what_a_clause_says_of_the_speaker(clause, facts) -> None:
+    speaker = speaker_of(clause)
+    assert (speaker and {fact: some[0] for fact, some in speaker.facts.items()}) == facts
+
+
+@pytest.mark.parametrize(
+    ("sentence", "good", "bad"),
+    [
+        (
+            MIA,
+            ["You have 30 days. Returns are free.", "Send it back at no cost.",
+             "Try our free returns, I'm Mia."],
+            ["We don't offer free returns.", "Returns are not free.", "Thirty days.",
+             "I'm Alex. Returns are free.",
+             "Welcome to Globetrotter! Our returns are free.", "One. Two is here. Returns are free."],
+        ),
+        (
+            "Always mention that the app is free.",
+            ["By the way, the app is free.", "Our app costs nothing."],
+            ["The app is not free.", "We have an app."],
+        ),
+        (
+            "Ask whether the guest needs a parking space",
+            ["Do you need a parking space?", "Fine. Will you need a parking space?"],
+            ["There is a parking space.", "Is it late?"],
+        ),
+    ],
+)  # fmt: skip
+def test_parts_pass_in_other_words_and_fail_where_they_are_denied(sentence, good, bad) -> None:
+    specs = [v for part in find_parts(sentence) if part.rule for v in part.rule.verifiers]
+    assert [r for r in good if overall(check_all(specs, r)) != "pass"] == []
+    assert [r for r in bad if overall(check_all(specs, r)) == "pass"] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unjudged"),
+    [
+        (MIA, ["be polite"]),
+        ("Answer in French and politely.", ["politely"]),
+        ("Never invent facts. Use at most 20 words.", ["Never invent facts"]),
+        ("Never give legal advice.", []),
+        ("If asked, answer in French.", ["If asked, answer in French"]),
+    ],
+)
+def test_what_nothing_judges_is_named(sentence, unjudged) -> None:
+    assert [part.about for part in find_parts(sentence) if not part.is_judged] == unjudged
+
+
+def test_init_takes_the_users_dialogues_and_faq_and_its_catalogue_passes(tmp_path, capsys) -> None:
+    own = write_dialogues(tmp_path / "mine.jsonl", num=24, num_turns=7)
+    faq = tmp_path / "faq.csv"
+    faq.write_text(
+        "question,must_contain\n" + "".join(f"What is {n}?,n{n}\n" for n in range(9)), "utf-8"
+    )
+    folder = tmp_path / "bot"
+    words = [
+        "init",
+        str(folder),
+        "--from",
+        str(own),
+        "--faq",
+        str(faq),
+        "--server",
+        "http://node:8000/v1",
+    ]
+    assert main([*words, "--instruction", MIA]) == 0
+    out = capsys.readouterr().out
+    assert 'NOT judged: "be polite"' in out
+    assert "catalog check: no problem" in out
+    assert problems_of(folder / "catalog.yaml") == []
+    (entry,) = load_catalog(folder / "catalog.yaml").entries
+    assert [part.about for part in entry.parts if not part.is_judged] == ["be polite"]
+    assert {len(part.asks) > 3 for part in entry.parts if part.asks} == {True}
+    synth = load_run(folder / "run.yaml").stages[0].config
+    assert synth.teacher.engine.server.urls == ("http://node:8000/v1",)
+    rows = (folder / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 24
+    assert any("expect" in m for row in rows for m in json.loads(row)["messages"])
+    assert load_dialogues(synth.source, "train")[1].num_kept > 0
