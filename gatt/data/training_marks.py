@@ -27,7 +27,15 @@ MIN_TURNS = 3
 
 def dialogue_mark(dialogue: Dialogue, num_turns: int = NUM_TURNS) -> str:
     """Return 16 hex digits that dialogues with the same first user messages share."""
-    text = "\x1f".join(" ".join(turn.split()) for turn in dialogue.user_turns[:num_turns])
+    # Questions about the speaker, and for what is forbidden, are put into the same dialogue anew each time.
+    own = [
+        message.content
+        for message in dialogue.messages
+        if message.role == "user"
+        and (message.expect is None or message.expect.kind not in ("speaker", "topic"))
+    ]
+    turns = (own or dialogue.user_turns)[:num_turns]
+    text = "\x1f".join(" ".join(turn.split()) for turn in turns)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

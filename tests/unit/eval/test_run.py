@@ -72,6 +72,8 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     metrics = {p["metric"] for p in results["curves"] if p["arm"] != "dialogue"}
     assert metrics == {
         "keeps", "keeps_loose", "survival", "probe_recall", "repetition", "false_trigger",
+        # A hobby is asked for in the user's own dialogues.
+        "answers", "joint",
     }  # fmt: skip
     own = {p["metric"] for p in results["curves"] if p["arm"] == "dialogue"}
     assert own == {"vacuous_keeps", "vacuous_false_trigger"}
