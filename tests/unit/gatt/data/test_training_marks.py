@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from gatt.data.dialogue import Dialogue
+from gatt.data.speaker_turns import with_questions_between
 from gatt.data.training_marks import FILE, TrainedOn, dialogue_mark, read_marks, write_marks
 from gatt.errors import DataError
-from tests.support.runs.stages import dialogue
+from tests.support.runs.stages import dialogue, hobby
 
 
 def test_a_dialogue_is_known_by_its_first_user_messages_whatever_its_id_and_length() -> None:
@@ -41,6 +42,14 @@ def test_a_greeting_is_no_dialogue_but_for_those_that_have_no_more(num: int) -> 
     assert dialogue(1, num) in TrainedOn.of([dialogue(1, num)])
     assert dialogue(1, num) not in TrainedOn.of([dialogue(1, 9)])
     assert dialogue(1, 9) not in TrainedOn.of([dialogue(1, num)])
+
+
+def test_a_question_that_was_put_between_is_no_mark() -> None:
+    about = hobby("tennis", facts={"hobby": ("tennis",)})
+    asked = with_questions_between(dialogue(1, 9), about, "seed", turns=[2])
+    assert asked.num_turns == 10
+    assert asked in TrainedOn.of([dialogue(1, 9)])
+    assert dialogue(1, 9) in TrainedOn.of([asked])
 
 
 def test_a_file_from_before_beginnings_were_kept_is_read(tmp_path: Path) -> None:
