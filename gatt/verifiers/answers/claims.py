@@ -27,10 +27,22 @@ _WRONG = word_set("answers", "wrong")
 _CLAUSE_MARKS: Final = frozenset(".,;:!?()\n|。，、；：！？（）…-") | {"..."}
 _SENTENCE_MARKS: Final = frozenset(".!?\n。！？…") | {"..."}
 _SUBJECTS = word_set("answers", "subjects")
+_NEW_CLAUSES = word_set("answers", "new_clauses")
+_NOTHING = word_set("answers", "nothing")
+_OTHERS = word_set("answers", "others")
+_REPORTS = word_set("answers", "reports")
+_ONCE = word_set("answers", "once")
+_TURNS = word_set("answers", "turned")
+_NO = word_set("answers", "answered_no")
+_LEADS_TO_NO = word_set("answers", "leads_to_no")
+_CONFIRMS = word_set("answers", "confirms")
 _JAPANESE_DENIAL: Final = re.compile(r".{0,6}?(?:では(?:な|あり)|じゃ(?:な|あり)|でない)")
 _DENIED_SUBJECT: Final = re.compile(
     r"['\"”*]*(?: legs?)? (?:(?:is|are|was|were|would be) not|(?:is|are|was|were)n't|cannot be|can't be)"
     r" (?:the|an?|right|correct|true|my|your|it|what|how|in my)\b"
+    # "A cat barks and a dog doesn't."
+    r"|['\"”*]*s? (?:(?:is|are|was|were|do|does|did|can|could) not|(?:is|are|was|were|do|does|did|ca|could)n't)"
+    r"(?:\s*(?:[.,;!]|$)| (?:have|do) (?:one|it|that|so|any)\b)"
 )
 _COMES_NEXT: Final = re.compile(
     r"['\"”*]* (?:\w+ )?(?:is|are|was|would be|being)(?: the| an?)? (?P<what>\w+)"
@@ -95,8 +107,10 @@ def is_claimed_wrong(mention: Mention, reply: str, said: tuple[Token, ...]) -> b
     """Whether a reply says a wrong answer and means it; a wrong "no" has to begin a sentence."""
     if len(mention.term.tokens) == 1 and mention.term.tokens[0].text in _YES_NO:
         before = said[mention.start - 1] if mention.start else None
-        return before is None or before.kind == "mark" or before.text in ("is", "say", "answer")
-    if any(token.text in _CONTRASTS for token in _clause_before(mention, said)):
+        return before is None or before.kind == "mark" or before.text in _LEADS_TO_NO
+    before = [token.text for token in _clause_before(mention, said)]
+    # "In the morning, unlike dinner, which is in the evening."
+    if not _CONTRASTS.isdisjoint(before) or before[-1:] in (["which"], ["who"]):
         return False
     return not is_denied(mention, reply, said)
 
@@ -111,50 +125,73 @@ def _clause_before(mention: Mention, said: tuple[Token, ...]) -> Iterator[Token]
 
 def is_denied(mention: Mention, reply: str, said: tuple[Token, ...]) -> bool:
     """Whether a reply says that a term is not the answer, or only compares with it."""
+    rest = reply[mention.span[1] : mention.span[1] + 60].lower()
+    return bool(
+        _is_denied_before(mention, said)
+        or _DENIED_SUBJECT.match(rest)
+        or _JAPANESE_DENIAL.match(rest)
+        or ((next_one := _COMES_NEXT.match(rest)) and next_one["what"] in _WRONG)
+        or any(token.text in _DENIES_BEHIND for token in said[mention.end : mention.end + 2])
+        or _is_reported(mention, said)
+        or _is_only_asked(mention, said)
+    )
+
+
+def _is_denied_before(mention: Mention, said: tuple[Token, ...]) -> bool:
+    """Whether words before a term in its clause deny it, or set it aside."""
     is_denial = any(token.text in _DENIES for token in mention.term.tokens)
     nearer = ""
     for distance, token in enumerate(_clause_before(mention, said)):
         if distance >= _MOST_DENIAL_TOKENS:
             break
         if token.text in _SET_ASIDE:
-            return not _is_most(mention, said)
-        if token.text in _LIMITS:
+            return not _is_bound(mention, said)
+        if token.text in _LIMITS or (token.text in _NEW_CLAUSES and nearer in _SUBJECTS):
             break
         if token.text == "instead" and nearer == "of":
             return True
         is_answer_no = token.text == "no" and nearer in _SUBJECTS
-        if not is_denial and not is_answer_no and token.text in _DENIES:
+        # "Without jokers it has 52 cards" denies the jokers.
+        is_of_another = is_answer_no or (token.text == "without" and distance > 1)
+        if not is_denial and not is_of_another and token.text in _DENIES:
             return True
         nearer = token.text
-    rest = reply[mention.span[1] : mention.span[1] + 60].lower()
-    if _DENIED_SUBJECT.match(rest) or _JAPANESE_DENIAL.match(rest):
-        return True
-    if (next_one := _COMES_NEXT.match(rest)) and next_one["what"] in _WRONG:
-        return True
-    if any(token.text in _DENIES_BEHIND for token in said[mention.end : mention.end + 2]):
-        return True
-    return _is_asked_and_denied(mention, said)
+    return False
 
 
-def _is_most(mention: Mention, said: tuple[Token, ...]) -> bool:
-    """Whether a term is a bound: "no later than 30 days", "in less than an hour"."""
+def _is_bound(mention: Mention, said: tuple[Token, ...]) -> bool:
+    """Whether "than" names a bound or a best: "no later than 30 days", "nothing is higher than Everest"."""
     before = [token.text for token in _clause_before(mention, said)]
     than = before.index("than") if "than" in before else len(before)
-    return not {"less", "fewer", "under"}.isdisjoint(before[than : than + 2]) or (
-        before[than + 2 : than + 3] in (["no"], ["not"])
-    )
+    is_less = before[than + 1 : than + 3] in (["less", "in"], ["less", "within"])
+    is_not_more = before[than + 2 : than + 3] in (["no"], ["not"])
+    is_best = before[-1:] == ["no"] or not _NOTHING.isdisjoint(before[than:])
+    return is_less or is_not_more or is_best
 
 
-def _is_asked_and_denied(mention: Mention, said: tuple[Token, ...]) -> bool:
-    """Whether the term stands in a question that the reply answers with no: "Eight? No, six."."""
-    for at in range(mention.end, len(said) - 1):
-        if said[at].text in _SENTENCE_MARKS:
-            return said[at].text in "?？" and said[at + 1].text in (
-                "no",
-                "nope",
-                "nah",
-                "not",
-                "non",
-                "nein",
-            )
-    return False
+def _is_reported(mention: Mention, said: tuple[Token, ...]) -> bool:
+    """Whether others say it, or it was so once, and the sentence goes on: "Many say eight, but it is six."."""
+    before = {token.text for token in _clause_before(mention, said)}
+    is_of_others = not before.isdisjoint(_OTHERS) and not before.isdisjoint(_REPORTS)
+    if not (is_of_others or not before.isdisjoint(_ONCE)):
+        return False
+    behind = {token.text for token in said[mention.end : mention.end + _MOST_DENIAL_TOKENS]}
+    return not _TURNS.isdisjoint(before | behind)
+
+
+def _is_only_asked(mention: Mention, said: tuple[Token, ...]) -> bool:
+    """Whether the term is in a question: all of it ("Eight? Ten?"), or one answered with no ("Eight? No.")."""
+    end = next((at for at in range(mention.end, len(said)) if _ends_sentence(said[at])), None)
+    if end is None or said[end].text not in "?？":
+        return False
+    before, rest = said[: mention.start], said[mention.end : end]
+    is_start = not before or _ends_sentence(before[-1])
+    is_whole = is_start and len(rest) <= 1 and all(token.kind == "word" for token in rest)
+    if end + 1 == len(said):
+        return is_whole and bool(before) and before[-1].text in "?？"
+    following = said[end + 1].text
+    return following in _NO or (is_whole and following not in _CONFIRMS)
+
+
+def _ends_sentence(token: Token) -> bool:
+    return token.text in _SENTENCE_MARKS

@@ -7,23 +7,19 @@ from functools import cached_property
 from typing import Final
 
 from gatt.verifiers.answers.claims import (
-    COMMON_ENGLISH,
-    Mention,
     is_claimed_wrong,
     is_denied,
     mentions,
 )
+from gatt.verifiers.answers.options import other_option
 from gatt.verifiers.answers.terms import Term, forms_of
 from gatt.verifiers.answers.tokens import Token, tokens
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.phrases import word_set
 from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.degenerate import NO_LETTERS, degenerate
 from gatt.verifiers.text.markup import visible
 from gatt.verifiers.text.matching import NO_TERMS, TermMatcher
 
-_EITHER_OR = word_set("answers", "either_or")
-_ARTICLES = word_set("answers", "articles")
 _MOST_OTHER_NUMBERS: Final = 4
 
 
@@ -44,6 +40,7 @@ class Answer(Rule):
     """
 
     kind = "answer"
+    version = 2
     reads_sense = True
 
     any_of: TermMatcher = NO_TERMS
@@ -88,7 +85,7 @@ class Answer(Rule):
                 return self.failed(f"denies {quote(reply[slice(*denied.span)])}", denied.span)
             return self.failed(evidence)
         for mention in meant:
-            if other := self._other_option(mention, said):
+            if other := other_option(mention, said, self._is_wrong, self.is_right):
                 return self.failed(f"names two options, {other.text!r} the other", other.span)
         if len(self._other_numbers(said)) > _MOST_OTHER_NUMBERS:
             return self.failed("names many numbers")
@@ -120,48 +117,13 @@ class Answer(Rule):
             if len(term.tokens) == 1
         )
 
+    def _is_wrong(self, rest: tuple[Token, ...]) -> bool:
+        return any(term.end_at(rest, 0, False) for term in self._wrong)
+
     def _other_numbers(self, said: tuple[Token, ...]) -> set[str]:
         if not any(term.is_number for term in self.right) or any(t.text == "=" for t in said):
             return set()
         return {t.text for t in said if t.kind == "number" and not self.is_right(t)}
-
-    def _other_option(self, mention: Mention, said: tuple[Token, ...]) -> Token | None:
-        """Return the other of two options between which the reply does not choose."""
-        amount = mention.term.is_number
-        behind, before = said[mention.end :], said[: mention.start][::-1]
-        for near, is_behind in ((behind, True), (before, False)):
-            is_unit = (
-                bool(near) and near[0].kind == "word" and near[0].text not in (*_EITHER_OR, "to")
-            )
-            unit = near[0].text if is_unit else ""
-            rest = near[bool(unit) :]
-            if amount and rest[:1] and rest[0].text in ("-", "to") and not unit:
-                if rest[1:2] and rest[1].values and not self.is_right(rest[1]):
-                    return rest[1]
-                continue
-            if rest[:1] and rest[0].text == ",":
-                rest = rest[1:]
-            if not rest or rest[0].text not in _EITHER_OR:
-                continue
-            rest = tuple(t for t in rest[1:5] if t.text not in _ARTICLES)
-            if rest and rest[0].text == ",":
-                rest = rest[1:]
-            if not is_behind and amount and rest[:1] and rest[0].kind == "word":
-                rest = rest[1:]
-            if not rest or rest[0].kind == "mark" or self.is_right(rest[0]):
-                continue
-            other = rest[0]
-            if amount and other.kind == "number":
-                other_unit = (
-                    rest[1].text if is_behind and len(rest) > 1 and rest[1].kind == "word" else ""
-                )
-                if not unit or not other_unit or unit[:3] == other_unit[:3] or not is_behind:
-                    return other
-            elif any(term.end_at(rest, 0, False) for term in self._wrong) or (
-                not amount and mention.term.text[:1].isupper() and _is_name(other)
-            ):
-                return other
-        return None
 
 
 def also_counts(rule: Rule, reply: str, things: str) -> str | None:
@@ -181,7 +143,3 @@ def also_counts(rule: Rule, reply: str, things: str) -> str | None:
             return None
     other = counted.get(False)
     return f"says {other.text!r} of the {things}" if other and True not in counted else None
-
-
-def _is_name(token: Token) -> bool:
-    return token.kind == "word" and token.text not in COMMON_ENGLISH

@@ -14,6 +14,7 @@ from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import inflections, plurals
 
 _MONTHS = word_set("answers", "months")
+_FILLERS = word_set("answers", "fillers")
 _JOINS = word_set("answers", "joins")
 _LARGER_BEFORE = word_set("answers", "tens_of_others")
 _LARGER_BEHIND = word_set("answers", "scales_of_others")
@@ -26,7 +27,8 @@ _PREFIXED: Final = re.compile(r"(?:و?(?:ال|لل|ب|ل|ف|ك)?|[והבלכמש
 _NO_PLURAL: Final = frozenset({"news", "lens", "does", "yes"})
 _MIN_STEM_LETTERS: Final = 5
 _MOST_ENDING_LETTERS: Final = 3
-_NOT_AT_START: Final = ("word", "number")
+_MOST_BETWEEN_ITEMS: Final = 4
+"""Words between two items of a list: "apple comes first, then banana"."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +73,32 @@ class Term:
         self, wanted: tuple[Token, ...], said: tuple[Token, ...], start: int, has_endings: bool
     ) -> int | None:
         at = start
-        is_list = self.is_spelt or "," in self.text
         is_date = len(self._orders) > 1
         for number, token in enumerate(wanted):
-            while number and at < len(said) and said[at].text != token.text and (
-                (is_list and (said[at].kind == "mark" or said[at].text in _JOINS or _numbers_an_item(said, at)))
-                or (is_date and said[at].text in ("of", "the", ",", "."))
-            ):  # fmt: skip
+            num_words = 0
+            while number and at < len(said) and said[at].text != token.text:
+                is_word = self._inside(said, at, num_words)
+                if is_word is None and not (is_date and said[at].text in ("of", "the", ",", ".")):
+                    break
+                num_words += bool(is_word)
                 at += 1
             if at >= len(said) or not self._is_same(token, said[at], has_endings, is_date):
                 return None
             at += 1
         return None if self._is_part_of_more(said, start, at) else at
+
+    def _inside(self, said: tuple[Token, ...], at: int, num_words: int) -> bool | None:
+        """Return whether what stands inside a term counts as a word there; None if it cannot stand there."""
+        if said[at].text in _FILLERS and len(self.tokens) > 2:
+            return False
+        is_listed = "," in self.text
+        if not (is_listed or self.is_spelt):
+            return None
+        if said[at].kind == "mark" or said[at].text in _JOINS or _numbers_an_item(said, at):
+            return False
+        is_item = any(said[at].text == token.text for token in self.tokens)
+        is_word = said[at].kind == "word" and num_words < _MOST_BETWEEN_ITEMS and not is_item
+        return True if is_listed and is_word and len(self.tokens) > 2 else None
 
     def _is_same(self, wanted: Token, said: Token, has_endings: bool, is_date: bool) -> bool:
         if wanted.kind != said.kind:

@@ -23,6 +23,12 @@ _TOKEN: Final = re.compile(
     rf"|(?P<word>[{SPACELESS}]|{_LETTERS}(?:'{_LETTERS})*)"
     r"|(?P<mark>\.{3}|[.,;:!?()\n|=\"]|[。，、；：！？（）…]| - )"
 )
+# "isn't" as "is not" and "it's" as "it is"; a possessive stays one word.
+_CONTRACTED: Final = re.compile(
+    r"(?P<stem>\w+?)(?P<end>n't)|(?P<subject>it|that|there|he|she|they|we|you|i)(?P<be>'(?:s|re|m))"
+)
+_STEMS: Final = {"ca": "can", "wo": "will", "sha": "shall"}
+_BE: Final = {"'s": "is", "'re": "are", "'m": "am"}
 _NO_NUMBER_ONE = word_set("answers", "before_pronoun_one")
 _NO_NUMBER_ONE_BEFORE = word_set("answers", "after_pronoun_one")
 
@@ -56,7 +62,14 @@ def tokens(text: str) -> tuple[Token, ...]:
     found: list[Token] = []
     for match in _TOKEN.finditer(folded.text):
         span = folded.span(*match.span())
-        if match["word"]:
+        contracted = _CONTRACTED.fullmatch(match[0]) if match["word"] else None
+        if contracted:
+            middle = match.start() + contracted.start("end" if contracted["end"] else "be")
+            first = contracted["subject"] or _STEMS.get(contracted["stem"], contracted["stem"])
+            last = "not" if contracted["end"] else _BE[contracted["be"]]
+            found.append(Token("word", first, folded.span(match.start(), middle)))
+            found.append(Token("word", last, folded.span(middle, match.end())))
+        elif match["word"]:
             found.append(Token("word", match[0], span))
         elif match["mark"]:
             found.append(Token("mark", match[0].strip() or "\n", span))

@@ -63,7 +63,7 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 7
+    version = 8
     reads_sense = True
 
     topics: Terms

@@ -49,7 +49,7 @@ class Says(Rule):
     """
 
     kind = "says"
-    version = 2
+    version = 3
     reads_sense = True
 
     any_of: Terms

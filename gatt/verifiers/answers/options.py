@@ -1,0 +1,97 @@
+"""The other of two options that a reply leaves open: "eight or ten", "8-10", "winter or autumn"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from gatt.verifiers.answers.claims import COMMON_ENGLISH, Mention
+from gatt.verifiers.answers.tokens import Token
+from gatt.verifiers.phrases import word_set
+
+_OR = word_set("answers", "either_or")
+_LED_IN_BY = word_set("answers", "led_in_by")
+_YES_NO = word_set("answers", "yes_no")
+_MOST_OTHER_TOKENS: Final = 4
+
+Said = tuple[Token, ...]
+
+
+def other_option(
+    mention: Mention,
+    said: Said,
+    is_wrong: Callable[[Said], bool],
+    is_right: Callable[[Token], bool],
+) -> Token | None:
+    """Return the option beside a mentioned answer that the reply leaves open, or None.
+
+    Another number of the same unit is one, a wrong answer, a name beside a name, and a single word beside a
+    single word. Behind a comma a word says the same again: "an enemy, or a foe".
+    """
+    for is_behind in (True, False):
+        near = said[mention.end :] if is_behind else said[: mention.start][::-1]
+        unit, rest = _after_unit(mention, near, is_behind)
+        has_comma = bool(rest) and rest[0].text == ","
+        rest = rest[has_comma:]
+        if not rest or not _joins(mention, rest, said, unit, is_behind):
+            continue
+        rest = tuple(t for t in rest[1:] if t.text not in _LED_IN_BY)[:_MOST_OTHER_TOKENS]
+        rest = rest[bool(rest) and rest[0].text == "," :]
+        if mention.term.is_number and not is_behind and rest and rest[0].kind == "word":
+            # "8 or 10 legs"
+            rest = rest[1:]
+        if rest and rest[0].kind != "mark" and not is_right(rest[0]):
+            is_other = (
+                _is_another_number(rest, unit, is_behind)
+                if mention.term.is_number
+                else _is_another_word(mention, rest, has_comma, is_behind)
+            )
+            if is_other or is_wrong(rest):
+                return rest[0]
+    return None
+
+
+def _after_unit(mention: Mention, near: Said, is_behind: bool) -> tuple[str, Said]:
+    """Return the word that belongs to a term, and what follows: a unit behind, an article before."""
+    if not near or near[0].kind != "word" or near[0].text in _OR:
+        return "", near
+    is_unit = mention.term.is_number and near[0].text not in ("to", "and")
+    is_article = not is_behind and near[0].text in _LED_IN_BY
+    return (near[0].text, near[1:]) if is_unit or is_article else ("", near)
+
+
+def _joins(mention: Mention, rest: Said, said: Said, unit: str, is_behind: bool) -> bool:
+    """Whether a text begins with what joins two options: "or", and for numbers "to" and "between … and"."""
+    token = rest[0]
+    if token.text in _OR:
+        return True
+    if token.text == "-":
+        # "366 - one more than usual" is no range.
+        return mention.term.is_number and not unit and rest[1:2] != () and rest[1].text[0].isdigit()
+    before = [t.text for t in said[max(0, mention.start - _MOST_OTHER_TOKENS) : mention.start]]
+    if mention.term.is_number:
+        is_range = token.text == "and" and "between" in before
+        return is_range or (token.text == "to" and not unit)
+    is_yes_no = mention.term.tokens[0].text in _YES_NO
+    has_both = any(t.text == "both" for t in said)
+    return token.text == "and" and (
+        is_yes_no or has_both or (is_behind and before[-1:] == ["between"])
+    )
+
+
+def _is_another_number(rest: Said, unit: str, is_behind: bool) -> bool:
+    if rest[0].kind != "number":
+        return False
+    other = rest[1].text if is_behind and len(rest) > 1 and rest[1].kind == "word" else ""
+    return not unit or not other or unit[:3] == other[:3] or not is_behind
+
+
+def _is_another_word(mention: Mention, rest: Said, has_comma: bool, is_behind: bool) -> bool:
+    """Whether a word is of the same kind as the term, as far as form tells."""
+    other = rest[0]
+    if other.kind != "word" or other.text in COMMON_ENGLISH - _YES_NO:
+        return False
+    if mention.term.text[:1].isupper():
+        return True
+    is_alone = len(rest) == 1 or rest[1].kind == "mark" or not is_behind
+    return is_alone and not has_comma and len(mention.term.tokens) == 1
