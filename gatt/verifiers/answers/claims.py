@@ -108,9 +108,9 @@ def is_claimed_wrong(mention: Mention, reply: str, said: tuple[Token, ...]) -> b
     if len(mention.term.tokens) == 1 and mention.term.tokens[0].text in _YES_NO:
         before = said[mention.start - 1] if mention.start else None
         return before is None or before.kind == "mark" or before.text in _LEADS_TO_NO
-    before = [token.text for token in _clause_before(mention, said)]
+    words = [token.text for token in _clause_before(mention, said)]
     # "In the morning, unlike dinner, which is in the evening."
-    if not _CONTRASTS.isdisjoint(before) or before[-1:] in (["which"], ["who"]):
+    if not _CONTRASTS.isdisjoint(words) or words[-1:] in (["which"], ["who"]):
         return False
     return not is_denied(mention, reply, said)
 
