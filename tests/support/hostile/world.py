@@ -17,8 +17,8 @@ DIALOGUES: Final = (
     "--source.name=jsonl --source.path={dialogues} --source.min_turns=3 --source.max_turns=3"
 )
 SYNTH: Final = (
-    "synth --output_dir={out} --num_samples=4 --teacher.engine.model={base} --teacher.attempts=1 "
-    "--teacher.hint_attempts=0 --teacher.prefill_attempts=0 --teacher.compose=false "
+    "synth --output_dir={out} --num_samples=4 --teacher.mode=sample --teacher.engine.model={base} "
+    "--teacher.attempts=1 --teacher.hint_attempts=0 --teacher.prefill_attempts=0 --teacher.compose=false "
     "--instructions.catalog=[{catalog}] --instructions.num_entries=[1.0] "
     "--teacher.sampling.max_new_tokens=4 --plain_fraction=1.0 --teacher.quality.degenerate=false "
     "--teacher.quality.repeated_share=null --teacher.quality.clipped=false --part=null " + DIALOGUES
