@@ -6,7 +6,6 @@ own. Its output goes to a file, of which the last lines are shown where it does 
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shlex
@@ -24,11 +23,10 @@ from typing import Final
 
 import httpx2
 
-from gatt.errors import ConfigError, GenerationError, ModelError
+from gatt.errors import ConfigError, GenerationError
 from gatt.generation.servers.config import ServerConfig
-from gatt.models.adapter import SETTINGS, check_adapter
+from gatt.models.adapter import check_adapter, largest_rank
 from gatt.models.load import resolve
-from gatt.runs.input_file import read_json
 
 LINES_SHOWN: Final = 12
 """Last lines of the log of a server that did not start."""
@@ -60,7 +58,7 @@ class Wanted:
     @property
     def rank(self) -> int:
         """The largest rank of an adapter."""
-        return max(map(_rank, self.adapters.values()), default=0)
+        return max((largest_rank(Path(folder)) for folder in self.adapters.values()), default=0)
 
 
 def _vllm(wanted: Wanted) -> list[str]:
@@ -261,9 +259,14 @@ class _Child:
         log.warning("the server answers after %.0f s", time.monotonic() - began)
 
     def _answers(self) -> bool:
+        # `transformers serve` lists the models of the hub's cache, and fails where there is none.
+        base = self.url.removesuffix("/v1")
         try:
             with httpx2.Client(trust_env=False, timeout=5) as client:
-                return client.get(f"{self.url}/models").status_code == 200
+                return any(
+                    client.get(url).status_code == httpx2.codes.OK
+                    for url in (f"{self.url}/models", f"{base}/health")
+                )
         except httpx2.HTTPError:
             return False
 
@@ -292,12 +295,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _rank(folder: str) -> int:
-    """Return the largest rank of an adapter."""
-    try:
-        settings = read_json(Path(folder) / SETTINGS)
-        return max([int(settings["r"]), *map(int, (settings.get("rank_pattern") or {}).values())])
-    except (OSError, json.JSONDecodeError, KeyError, TypeError, ValueError):
-        raise ModelError(f"{folder}: {SETTINGS} states no rank: expected a LoRA adapter") from None

@@ -74,6 +74,16 @@ def test_an_engine_owns_its_server(model: str, config: ServerConfig) -> None:
     assert not is_alive(server.process.pid)
 
 
+def test_a_server_that_cannot_list_its_models_is_ready_when_it_is_well(
+    model: str, tmp_path: Path, config: ServerConfig
+) -> None:
+    # As `transformers serve` where the hub's cache does not exist.
+    ill = "self.send({}) if self.path == '/health' else self.send_error(500)"
+    changed = SERVER.replace('self.send({"data": []})', ill)
+    (tmp_path / "server.py").write_text(changed, encoding="utf-8")
+    start_servers(config, model, {}).stop()
+
+
 def test_with_gpus_there_is_a_server_a_group(
     model: str, config: ServerConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,7 +142,8 @@ def test_a_model_takes_as_many_gpus_as_it_needs(
 
 
 def test_the_commands_have_room_for_the_adapters(tmp_path: Path) -> None:
-    (tmp_path / "adapter_config.json").write_text(json.dumps({"r": 24, "rank_pattern": {}}))
+    settings = {"peft_type": "LORA", "r": 24, "rank_pattern": {}}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
     wanted = Wanted(sys.executable, "/m", "m", {"gatt": str(tmp_path)}, 8000, 2)
     vllm = COMMANDS["vllm"](wanted)
     words = dict(pairwise(vllm))
