@@ -22,12 +22,13 @@ from data_synth.run_folder import (
     SOURCE_FILE,
     SynthResult,
     fingerprinted,
+    made_with,
     num_stored,
     refuse_foreign,
     write_card,
 )
 from data_synth.sampling import sample_batch
-from gatt.config.load import config_dict, save_config
+from gatt.config.load import save_config
 from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.generation.base import Engine
@@ -35,7 +36,7 @@ from gatt.generation.cluster.pool import EngineAnywhere, work_on_cluster
 from gatt.generation.config import make_engine
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.progress import progress_bar
-from gatt.runs.provenance import fingerprint, provenance, versions
+from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport
 from gatt.sources.load import load_dialogues
@@ -197,14 +198,8 @@ def _made(
         GenerationError: the teacher gave no reply; also the error of a worker.
         ModelError: the teacher cannot be read here.
     """
-    made_by = {
-        "teacher": config.teacher.engine.model,
-        "adapter": config.teacher.adapter or "",
-        "sampling": config_dict(config.teacher.sampling),
-        "seed": config.seed,
-        "versions": {name: version or "" for name, version in versions().items()},
-        "commit": (provenance()["commit"] or {}).get("id", ""),
-    }
+    told = config.teacher
+    made_by = made_with(told.engine.model, told.adapter, told.sampling, config.seed)
     planned = (plan[batch.start : batch.stop] for batch in batches)
     if config.ray is None:
         for samples in planned:

@@ -17,7 +17,7 @@ from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
-from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
+from gatt.data.speaker_turns import asking_the_speaker
 from gatt.data.switches import Switch, in_force
 from gatt.errors import DataError
 
@@ -187,13 +187,9 @@ class Plan(Sequence[PlannedSample]):
             drawn = instruction and self._switch.draw(instruction, self._turns[place], rng)
             switches = (drawn,) if drawn else ()
         dialogue, seed = self._dialogues[place], f"{self._seed}/{index}"
-        if self._has_own_replies and not switches:
-            dialogue = with_questions_between(dialogue, instruction, seed, self._part)
-        else:
-            last_turn = switches[0].turn - 1 if switches else None
-            dialogue = with_speaker_turns(
-                dialogue, instruction, seed, self._part, last_turn=last_turn
-            )
+        dialogue = asking_the_speaker(
+            dialogue, instruction, switches or (), seed, self._part, is_own=self._has_own_replies
+        )
         return PlannedSample(sample_id(index), dialogue, instruction, switches)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,9 @@ from gatt.config.load import config_dict, to_yaml
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.sample import GattSample, read_samples
 from gatt.errors import StoreError
+from gatt.generation.base import SamplingConfig
 from gatt.runs.atomic_file import atomic_write_text
+from gatt.runs.provenance import provenance, versions
 from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport
 from gatt.sources.reasons import SYSTEM_REMOVED
@@ -87,15 +89,36 @@ def refuse_foreign(folder: Path) -> None:
             )
 
 
-def num_stored(store: RecordStore, num_samples: int) -> int:
+def made_with(
+    model: str, adapter: Path | str | None, sampling: SamplingConfig, seed: int
+) -> dict[str, Any]:
+    """Return the provenance of samples: what gave their replies."""
+    return {
+        "teacher": model,
+        "adapter": str(adapter or ""),
+        "sampling": config_dict(sampling),
+        "seed": seed,
+        "versions": {name: version or "" for name, version in versions().items()},
+        "commit": (provenance()["commit"] or {}).get("id", ""),
+    }
+
+
+def num_stored(
+    store: RecordStore, num_samples: int, id_of: Callable[[int], str] = sample_id
+) -> int:
     """Return the number of rows in a store, which must be the first of a plan of `num_samples`.
+
+    Args:
+        store: of samples.
+        num_samples: of the plan.
+        id_of: gives the id of each, from 0.
 
     Raises:
         StoreError: a row that is not the planned one.
     """
     number = 0
     for number, row in enumerate(store, start=1):
-        expected = sample_id(number - 1) if number <= num_samples else None
+        expected = id_of(number - 1) if number <= num_samples else None
         if row.get("id") != expected:
             raise StoreError(
                 f"{store.path}: row {number} is sample {row.get('id')!r}, expected "

@@ -30,7 +30,7 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TargetKind, TurnTarget
 from gatt.data.switches import texts_in_force
-from gatt.data.views import JOINT, prompt_of_turn, view_by_turn, with_brief
+from gatt.data.views import JOINT, latest_exchanges, prompt_of_turn, view_by_turn, with_brief
 from gatt.generation.base import (
     Engine,
     FinishReason,
@@ -230,12 +230,9 @@ def _request(
     turn: _Turn, attempt: int, kind: TargetKind, config: TeacherConfig, seed: int
 ) -> GenerationRequest:
     key = f"{turn.sample.id}/{turn.turn}/{attempt}"
-    messages = prompt_of_turn(turn.view, turn.turn)
     expect = turn.sample.dialogue.expectations[turn.turn - 1]
-    # What the user told earlier may stand anywhere in the dialogue.
-    needs_all = expect is not None and expect.kind == "told"
-    if config.context_turns is not None and not needs_all:
-        messages = messages[-(2 * config.context_turns + 1) :]
+    prompt = prompt_of_turn(turn.view, turn.turn)
+    messages = latest_exchanges(prompt, config.context_turns, expect)
     instruction = turn.instruction
     prefill = ""
     if instruction and kind == "prefilled":
@@ -243,8 +240,8 @@ def _request(
     if instruction and turn.own is not None:
         hint = instruction.hint or "" if kind == "hinted" else ""
         said = turn.sample.dialogue.user_turns[turn.turn - 1]
-        prompt = rewrite_prompt(instruction, said, turn.own, hint)
-        return GenerationRequest(key, (prompt,), turn.sample.id, prefill)
+        asked = rewrite_prompt(instruction, said, turn.own, hint)
+        return GenerationRequest(key, (asked,), turn.sample.id, prefill)
     if instruction and kind == "hinted":
         # The last draw with a hint; the ones before it have the examples alone, if there are any.
         is_last = attempt == config.attempts + config.hint_attempts - 1

@@ -123,7 +123,7 @@ def _prompt(item: Item, dialogue: Dialogue, turn: int, config: PairsConfig) -> t
 def _replied(dialogue: Dialogue, turn: int, replies: Sequence[Generation]) -> Dialogue:
     """Return the dialogue with the first draw that has a text as its reply; its own one stays without any."""
     said = next((text for reply in replies if (text := reply.text.strip())), None)
-    place = int(dialogue.has_system) + 2 * turn - 1
+    place = dialogue.place_of(turn) + 1
     if said is None or place >= len(dialogue.messages):
         return dialogue
     messages = list(dialogue.messages)

@@ -7,7 +7,7 @@ import json
 import logging
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,17 +17,18 @@ from data_synth.filters import FILTERS_VERSION
 from data_synth.pairs.choose import NO_PAIR, chosen_pairs, num_by_reason, why_no_pair
 from data_synth.pairs.config import PairsConfig
 from data_synth.pairs.draw import ADAPTER, Item, draw_replies
-from data_synth.run_folder import CONFIG_FILE, SAMPLES_FILE
+from data_synth.run_folder import CONFIG_FILE, SAMPLES_FILE, made_with, num_stored
 from gatt.config.load import config_dict, save_config
 from gatt.data.answers import VERSION as ANSWERS_VERSION
 from gatt.data.sample import GattSample, read_samples
-from gatt.errors import DataError, StoreError
+from gatt.data.views import begins_with_system
+from gatt.errors import DataError
 from gatt.generation.base import Engine
 from gatt.generation.config import make_engine
 from gatt.models.template_facts import TemplateFacts, inspect_template, usable_placement
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.progress import progress_bar
-from gatt.runs.provenance import fingerprint, provenance, versions
+from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore
 from gatt.verifiers import verifier_versions
 
@@ -147,14 +148,12 @@ def used_samples(config: PairsConfig) -> list[GattSample]:
     Raises:
         DataError: broken samples, one id twice, or none under an instruction.
     """
-    samples = [sample for path in config.samples for sample in read_samples(path)]
-    if len(config.samples) > 1:
-        # Every run of `gatt synth` counts its samples from 0.
-        starts = [n for n, path in enumerate(config.samples, 1) for _ in read_samples(path)]
-        samples = [
-            replace(s, id=f"{s.id}.{n}") if n > 1 else s
-            for s, n in zip(samples, starts, strict=True)
-        ]
+    # Every run of `gatt synth` counts its samples from 0.
+    samples = [
+        replace(sample, id=f"{sample.id}.{number}") if number > 1 else sample
+        for number, path in enumerate(config.samples, start=1)
+        for sample in read_samples(path)
+    ]
     twice = [name for name, num in Counter(sample.id for sample in samples).items() if num > 1]
     if twice:
         raise DataError(
@@ -207,19 +206,15 @@ def _append_missing(
 ) -> int:
     """Append the samples that the store lacks, as they are made, and return their number."""
     ids = [*(sample.id for sample in plain), *(item.id for item in items)]
-    stored = [str(row.get("id")) for row in store]
-    if stored != ids[: len(stored)]:
-        raise StoreError(
-            f"{store.path}: its samples are not the first of this run: choose another folder or delete it"
-        )
-    for sample in plain[len(stored) :]:
+    stored = num_stored(store, len(ids), ids.__getitem__)
+    for sample in plain[stored:]:
         store.append(sample.as_dict())
-    num_done = max(len(stored) - len(plain), 0)
+    num_done = max(stored - len(plain), 0)
     if num_done < len(items):
         if num_done:
             log.info("%s: going on after %d of %d samples", store.path, num_done, len(items))
         _make(store, items, num_done, config, make())
-    return len(ids) - len(stored)
+    return len(ids) - stored
 
 
 def _make(
@@ -228,7 +223,7 @@ def _make(
     # An unfinished batch is made again as a whole; its first rows are stored already.
     size = config.batch_samples
     first = num_done - num_done % size
-    made_by = _made_by(config)
+    made_by = made_with(config.engine.model, config.adapter, config.sampling, config.seed)
     if (tokenizer := getattr(engine, "tokenizer", None)) is not None:
         facts = inspect_template(tokenizer)
         config = replace(config, placement=usable_placement(config.placement, facts))
@@ -247,19 +242,8 @@ def _make(
 def _where_shown(item: Item, facts: TemplateFacts, config: PairsConfig) -> Item:
     """Return the item with its changes of the instruction where the chat template shows them."""
     sample = item.sample
-    is_told_first = config.placement == "system" and sample.instruction is not None
-    is_behind_system = sample.dialogue.has_system or is_told_first
+    is_behind_system = begins_with_system(
+        sample.dialogue, config.placement, has_instruction=sample.instruction is not None
+    )
     is_shown = facts.shows_later_system(is_behind_system=is_behind_system)
     return replace(item, is_told_by_user=bool(sample.switches) and not is_shown)
-
-
-def _made_by(config: PairsConfig) -> dict[str, Any]:
-    found: Mapping[str, Any] = {
-        "teacher": config.engine.model,
-        "adapter": str(config.adapter or ""),
-        "sampling": config_dict(config.sampling),
-        "seed": config.seed,
-        "versions": {name: version or "" for name, version in versions().items()},
-        "commit": (provenance()["commit"] or {}).get("id", ""),
-    }
-    return dict(found)

@@ -17,7 +17,7 @@ from eval.records.case_file import read_cases
 from gatt.data.catalog.read import Catalog
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import with_rubrics
-from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
+from gatt.data.speaker_turns import asking_the_speaker
 from gatt.data.training_marks import read_marks
 from gatt.errors import ConfigError, DataError
 from gatt.generation.base import Engine
@@ -98,18 +98,12 @@ def _asked_where_judged(config: EvalConfig) -> SourceConfig:
 
 def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
     """Return the case with some questions asking for what its instruction says of the one who replies."""
-    seed = f"{config.seed}/{case.id}"
-    if config.source.has_own_replies and not case.switches:
-        turns = (case.num_turns,) if config.turns == "last" else config.turns
-        allowed = [turn for turn in turns if turn <= case.num_turns]
-        dialogue = with_questions_between(
-            case.dialogue, case.instruction, seed, config.part, allowed
-        )
-    else:
-        last = case.switches[0].turn - 1 if case.switches else None
-        dialogue = with_speaker_turns(
-            case.dialogue, case.instruction, seed, config.part, last_turn=last
-        )
+    turns = (case.num_turns,) if config.turns == "last" else config.turns
+    dialogue = asking_the_speaker(
+        case.dialogue, case.instruction, case.switches, f"{config.seed}/{case.id}", config.part,
+        is_own=config.source.has_own_replies,
+        turns=[turn for turn in turns if turn <= case.num_turns],
+    )  # fmt: skip
     return replace(case, dialogue=dialogue)
 
 

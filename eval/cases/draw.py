@@ -21,6 +21,7 @@ from gatt.data.catalog.switch_wording import EVALUATION
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Entry, Probe, compose
 from gatt.data.switches import SWITCH_KINDS, Switch, SwitchKind, told_by_user
+from gatt.data.views import begins_with_system
 from gatt.errors import CatalogError, DataError
 from gatt.models.template_facts import inspect_template
 
@@ -253,11 +254,12 @@ def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) 
     if tokenizer is None or not later:
         return list(cases)
     facts = inspect_template(tokenizer)
-    is_told_first = config.placement == "system"
 
     def is_shown(case: Case) -> bool:
-        told_first = is_told_first and case.instruction is not None
-        return facts.shows_later_system(is_behind_system=case.dialogue.has_system or told_first)
+        is_behind_system = begins_with_system(
+            case.dialogue, config.placement, has_instruction=case.instruction is not None
+        )
+        return facts.shows_later_system(is_behind_system=is_behind_system)
 
     if num_moved := sum(not is_shown(case) for case in later):
         log.warning(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from eval.metrics.curves import by_arm
 from eval.records.samples import Sample
 from gatt.data.parts import Part
-from gatt.verifiers.base import Status
+from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.table import overall
 
 
@@ -65,21 +65,15 @@ def _status(sample: Sample, part: Part) -> Status | None:
     assert instruction is not None
     if not part.is_judged:
         return None
-    statuses: list[Status] = []
+    verdicts: list[Verdict] = []
     if part.is_asked_for:
         is_asked = sample.asks_what == part.about or (
             sample.asks == "speaker" and sample.asks_what in part.facts
         )
         if not is_asked or sample.answer is None:
             return None
-        statuses.append(sample.answer.status)
+        verdicts.append(sample.answer)
     # A reply that was judged as a whole, such as an empty one, has one verdict for all.
     is_whole = len(sample.verdicts) != len(instruction.verifiers)
-    own = (
-        sample.verdicts
-        if is_whole
-        else [sample.verdicts[n] for n in instruction.verifiers_of(part)]
-    )
-    if own:
-        statuses.append(overall(own))
-    return "fail" if "fail" in statuses else "undecided" if "undecided" in statuses else "pass"
+    own = range(len(sample.verdicts)) if is_whole else instruction.verifiers_of(part)
+    return overall([*verdicts, *(sample.verdicts[number] for number in own)])

@@ -83,8 +83,8 @@ def ask(
     user = case.user_turn(turn, kind)
     earlier = dialogue.replies[: turn - 1]
     if kind == "probe":
-        first = int(dialogue.has_system) + 2 * turn - 2
-        dialogue = Dialogue(dialogue.id, (*dialogue.messages[:first], Message("user", user)))
+        earlier_messages = dialogue.messages[: dialogue.place_of(turn)]
+        dialogue = Dialogue(dialogue.id, (*earlier_messages, Message("user", user)))
     messages = arm_prompt(case, dialogue, turn, arm, config)
     key = f"{case.id}/{turn}/{kind}"
     request = GenerationRequest(key, messages, f"{arm}/{case.id}", is_aside=kind == "probe")

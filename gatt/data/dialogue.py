@@ -142,9 +142,13 @@ class Dialogue:
 
     def only_turns(self, turns: Sequence[int]) -> Dialogue:
         """Return the dialogue with some of its turns (from 1, ascending) and its system message."""
-        first = int(self.has_system)
-        kept = (m for t in turns for m in self.messages[first + 2 * t - 2 : first + 2 * t])
-        return Dialogue(self.id, (*self.messages[:first], *kept))
+        places = map(self.place_of, turns)
+        kept = (message for place in places for message in self.messages[place : place + 2])
+        return Dialogue(self.id, (*self.messages[: self.place_of(1)], *kept))
+
+    def place_of(self, turn: int) -> int:
+        """Return the index of a user message (turn from 1), of a view without later system messages."""
+        return int(self.has_system) + 2 * (turn - 1)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the dialogue as one JSONL object; a message has the key `expect` only where it holds one."""

@@ -16,6 +16,7 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import Part
 from gatt.data.instruction import Instruction
 from gatt.data.parts import Part as InstructionPart
+from gatt.data.switches import Switch
 
 SHARE = 0.5
 """Share of the questions of a dialogue that ask for the speaker instead."""
@@ -63,6 +64,27 @@ def with_speaker_turns(
     return replace(dialogue, messages=tuple(messages))
 
 
+def asking_the_speaker(
+    dialogue: Dialogue,
+    instruction: Instruction | None,
+    switches: Sequence[Switch],
+    seed: str,
+    part: Part | None,
+    *,
+    is_own: bool,
+    turns: Sequence[int] = (),
+) -> Dialogue:
+    """Return the dialogue with questions that ask for what its instruction says of the one who replies.
+
+    In a user's own dialogue (`is_own`) they are put between, at some of `turns`; elsewhere, and where the
+    instruction changes, they replace questions of the bank before the first change.
+    """
+    if is_own and not switches:
+        return with_questions_between(dialogue, instruction, seed, part, turns)
+    last_turn = switches[0].turn - 1 if switches else None
+    return with_speaker_turns(dialogue, instruction, seed, part, last_turn=last_turn)
+
+
 TURNS_PER_QUESTION = 6
 """Turns of a user's own dialogue for which one question is put between."""
 _PLAIN = "Let us stay with your question."
@@ -99,12 +121,12 @@ def with_questions_between(
         kinds.insert(0, _of_speaker(instruction, part, rng))
     num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION))
     allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
-    messages, first = list(dialogue.messages), int(dialogue.has_system)
+    messages = list(dialogue.messages)
     chosen = sorted(rng.sample(allowed, min(num, len(allowed))))
     # With fewer places than kinds, each kind has its share of the dialogues.
     rng.shuffle(kinds)
     for turn, kind in zip(chosen, cycle(kinds), strict=False):
-        place = first + 2 * (turn - 1)
+        place = dialogue.place_of(turn)
         if place > len(messages):
             break
         messages[place:place] = next(kind, ())

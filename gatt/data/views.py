@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from gatt.data.dialogue import Dialogue, Message, View
+from gatt.data.expectation import Expectation
 from gatt.data.switches import Switch, texts_in_force
 from gatt.errors import DataError
 
@@ -69,6 +70,28 @@ def view_by_turn(dialogue: Dialogue, texts: Sequence[str | None]) -> Dialogue:
             message = Message("user", text + JOINT + message.content)
         messages.append(message)
     return Dialogue(dialogue.id, tuple(messages))
+
+
+def latest_exchanges(
+    messages: Sequence[Message], num: int | None, expect: Expectation | None = None
+) -> tuple[Message, ...]:
+    """Return what a teacher reads of a prompt: its last message and the `num` exchanges before it.
+
+    Args:
+        messages: of the prompt.
+        num: None takes all.
+        expect: of the last message. Where it asks for what the user told earlier, all is taken: that may
+            stand anywhere in the dialogue.
+    """
+    is_told = expect is not None and expect.kind == "told"
+    return tuple(messages if num is None or is_told else messages[-(2 * num + 1) :])
+
+
+def begins_with_system(
+    dialogue: Dialogue, placement: TrainingPlacement, *, has_instruction: bool
+) -> bool:
+    """Whether the training view of a dialogue begins with a system message."""
+    return dialogue.has_system or (has_instruction and placement == "system")
 
 
 def with_brief(text: str | None, brief: str | None) -> str | None:

@@ -137,6 +137,16 @@ def base_model_of(folder: Path) -> str | None:
     return str(name) if name else None
 
 
+def largest_rank(folder: Path) -> int:
+    """Return the largest rank of an adapter that `check_adapter` accepts.
+
+    Raises:
+        ModelError: no settings, or broken ones.
+    """
+    require_file(folder, SETTINGS)
+    return int(max(_ranks(_settings(folder))))
+
+
 def require_file(folder: Path, name: str) -> Path:
     """Return the path of a file of an adapter.
 
@@ -186,19 +196,24 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
 def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
     """Refuse settings that need more memory than the weights, and broken patterns."""
     place, settings = folder / SETTINGS, _settings(folder)
-    ranks, alphas = (_mapping(settings, name) for name in ("rank_pattern", "alpha_pattern"))
+    alphas = _mapping(settings, "alpha_pattern")
     check_patterns(settings, place)
     # PEFT's default is 8 for both.
     for alpha in (settings.get("lora_alpha", 8), *alphas.values()):
         if not isinstance(alpha, int | float) or not math.isfinite(alpha):
             raise ModelError(f"{place}: lora_alpha is {alpha!r}: expected a number")
     most = max((n for s in shapes.values() for n in s), default=0)
-    for rank in (settings.get("r", 8), *ranks.values()):
+    for rank in _ranks(settings):
         if not isinstance(rank, int) or rank > most:
             raise ModelError(
                 f"{place}: a rank is {rank!r}, and no tensor in {WEIGHTS} is larger than {most}: expected a "
                 "whole number up to that: copy or train the adapter again"
             )
+
+
+def _ranks(settings: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the rank, and those of layers that have their own."""
+    return (settings.get("r", 8), *_mapping(settings, "rank_pattern").values())
 
 
 def _mapping(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import torch
 
-from data_synth import pipeline
+from data_synth import run_folder
 from data_synth.filters import QualityConfig
 from data_synth.pipeline import run_synth
 from eval.records.samples import ROLLOUTS_FILE
@@ -40,7 +40,7 @@ def _ray() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     # Somebody may commit meanwhile.
-    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+    monkeypatch.setattr(run_folder, "provenance", lambda: {"commit": None})
 
 
 def test_failed_killed_and_cut_off_it_makes_the_bytes_of_one_process(tmp_path, caplog) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any, Final
 
-from jinja2 import StrictUndefined, Template
-
 from gatt.commands.improve.rounds import AFTER, Round
+from gatt.commands.templates import filled
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.input_file import read_json
 
@@ -40,11 +38,8 @@ def write_card(round_: Round, changes: Sequence[Mapping[str, Any]]) -> None:
     assert pairs is not None
     assert train is not None
     counts = read_json(pairs.config.output_dir / COUNTS)
-    source = files("gatt.commands.improve").joinpath("card.md.j2").read_text(encoding="utf-8")
-    text = Template(
-        source, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
-    ).render(
+    text = filled(
+        "improve/card.md.j2",
         round=round_, counts=counts, pairs=pairs.config,
         histories=[(name, *(of[k] for k in _OF_HISTORY)) for name, of in counts["by_history"].items()],
         rejected=_most_first(counts["rejected"]), no_pair=_most_first(counts["no_pair"]),

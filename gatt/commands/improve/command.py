@@ -10,7 +10,7 @@ from typing import Final
 from gatt.cli import path_argument
 from gatt.commands.improve.card import CARD, changes_of, summary_of, write_card
 from gatt.commands.improve.rounds import STAGES, Round, plan_rounds
-from gatt.commands.run.command import free_memory
+from gatt.commands.run.command import check_stages, execute_stages
 from gatt.commands.run.plan import add_plan_argument, duration, print_line, show_plan
 from gatt.config.load import config_dict
 from gatt.errors import ConfigError
@@ -89,9 +89,7 @@ def execute_rounds(rounds: Sequence[Round]) -> None:
         raise ConfigError(
             f"{start}: no adapter there: expected the one that the run trained; run `gatt run` to its end first"
         )
-    for stage in rounds[0].stages:
-        if hasattr(stage.module, "check"):
-            stage.module.check(stage.config)
+    check_stages(rounds[0].stages)
     began, new = time.monotonic(), []
     for one in rounds:
         started = time.monotonic()
@@ -109,13 +107,7 @@ def execute_rounds(rounds: Sequence[Round]) -> None:
 def _execute(one: Round, num_rounds: int) -> None:
     settings = {stage.name: config_dict(stage.config) for stage in one.stages}
     atomic_write_text(one.folder / ROUND_FILE, dump_yaml(settings))
-    for number, stage in enumerate(one.stages, start=1):
-        place = f"[round {one.number} of {num_rounds}, {number}/{len(one.stages)}]"
-        print_line(f"{place} {stage.name} -> {stage.config.output_dir}")
-        started = time.monotonic()
-        summary = stage.module.execute(stage.config)
-        print_line(f"      {summary} [{time.monotonic() - started:.0f} s]")
-        free_memory()
+    execute_stages(one.stages, f"round {one.number} of {num_rounds}, ")
     changes = changes_of(one)
     write_card(one, changes)
     print_line(f"      {summary_of(changes)}")

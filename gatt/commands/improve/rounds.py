@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, Literal
 
-from gatt.cli import commands, load_command
-from gatt.commands.run.command import RUN_FILE, Run, Stage, load_run
-from gatt.config.load import config_dict, load_config
+from gatt.commands.run.command import RUN_FILE, Run, Stage, load_run, load_stages
+from gatt.config.load import config_dict
 from gatt.errors import ConfigError
 
 Objective = Literal["preference", "targets"]
@@ -83,12 +80,11 @@ def plan_rounds(
             f"train.supervise is {trained.supervise!r} in {folder / RUN_FILE}: expected 'last_turn'; the "
             "controls are not improved"
         )
-    modules = {name: load_command(entry) for name, entry in commands().items() if name in STAGES}
     start, rounds = Path(trained.output_dir) / "adapter", []
     for number in range(1, num + 1):
         place = folder / f"round-{number}"
         told = _told(run, number, place, start, objective)
-        made = Round(number, place, start, objective, _stages(told, overrides, modules))
+        made = Round(number, place, start, objective, _stages(told, overrides))
         rounds.append(made)
         start = made.adapter
     return rounds
@@ -183,28 +179,14 @@ def _reference(objective: Objective) -> dict[str, str]:
     return {"reference": "init_adapter"} if objective == "preference" else {}
 
 
-def _stages(
-    told: Mapping[str, Mapping[str, Any]],
-    overrides: Sequence[str],
-    modules: Mapping[str, ModuleType],
-) -> tuple[Stage, ...]:
+def _stages(told: Mapping[str, Mapping[str, Any]], overrides: Sequence[str]) -> tuple[Stage, ...]:
     """Return the stages with their configurations.
 
     Raises:
         ConfigError: every problem of every stage, or a model on servers.
     """
-    # Only the entry points know the classes, as in `gatt run`.
-    fields: list[Any] = [
-        (name, modules[name].CONFIG | None, dataclasses.field(default=None)) for name in STAGES
-    ]
-    round_class = dataclasses.make_dataclass("RoundConfig", fields, frozen=True, kw_only=True)
     given = [f"{name}={json.dumps(values)}" for name, values in told.items()]
-    config: Any = load_config(round_class, None, [*given, *overrides])
-    stages = [
-        Stage(name, getattr(config, name), modules[name])
-        for name in STAGES
-        if getattr(config, name) is not None
-    ]
+    _, stages = load_stages(STAGES, None, [*given, *overrides])
     for stage in stages:
         engine = getattr(stage.config, "engine", None)
         if engine is not None and not engine.has_weights:

@@ -85,23 +85,18 @@ def data_of(folder: Path, dialogues: Path | None, faq: Path | None) -> Data:
         fewest, most = _FAQ_TURNS
         list(_of_faq(faq))
         return Data("faq", _beside(folder, faq), fewest, most, 60, 12)
-    own = SourceConfig(name="jsonl", path=str(dialogues), min_turns=1, max_turns=_MOST_TURNS)
-    found, _ = load_dialogues(own, None)
-    data = _numbers(found, _beside(folder, dialogues))
+    # Without derived expectations: they depend on all dialogues of a file.
+    config = SourceConfig(
+        name="jsonl", path=str(dialogues), min_turns=1, max_turns=_MOST_TURNS, derive_expect=False
+    )
+    own, _ = load_dialogues(config, None)
+    data = _numbers(own, _beside(folder, dialogues))
     if faq is None:
         return data
-    both = [*_sources_of(dialogues), *_of_faq(faq)]
+    both = [*own, *_of_faq(faq)]
     text = "".join(json.dumps(one.as_dict(), ensure_ascii=False) + "\n" for one in both)
     merged = _numbers(both, "{here}/dialogues.jsonl")
     return replace(merged, text=text)
-
-
-def _sources_of(path: Path) -> list[Dialogue]:
-    # Without derived expectations: they depend on all dialogues of a file.
-    config = SourceConfig(
-        name="jsonl", path=str(path), min_turns=1, max_turns=_MOST_TURNS, derive_expect=False
-    )
-    return load_dialogues(config, None)[0]
 
 
 def _of_faq(path: Path) -> Iterable[Dialogue]:

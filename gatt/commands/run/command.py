@@ -113,17 +113,7 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
         GattError: the command of a stage cannot be loaded.
     """
     path = config_file(path)
-    entries = commands()
-    modules = {name: load_command(entries[name]) for name in STAGES}
-    # Made here, since only the entry points know the classes: this package imports no stage.
-    optional = [
-        (name, module.CONFIG | None, dataclasses.field(default=None))
-        for name, module in modules.items()
-    ]
-    fields: list[Any] = [("output_dir", Path), *optional]
-    run_class = dataclasses.make_dataclass("RunConfig", fields, frozen=True, kw_only=True)
-    config: Any = load_config(run_class, path, overrides)
-    given = {name: getattr(config, name) for name in STAGES if getattr(config, name) is not None}
+    config, given = load_stages(STAGES, path, overrides, (("output_dir", Path),))
     if not given:
         raise ConfigError(f"{path}: no stage in it: expected at least one of {', '.join(STAGES)}")
     problems: list[str] = []
@@ -131,12 +121,44 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     output_dir = _resolve(config.output_dir, here, problems)
     folders = {PLACEHOLDER: str(output_dir), **here}
     stages = [
-        Stage(name, _resolve(stage, folders, problems), modules[name])
-        for name, stage in given.items()
+        dataclasses.replace(stage, config=_resolve(stage.config, folders, problems))
+        for stage in given
     ]
     if problems:
         raise ConfigError("; ".join(f"{path}: {problem}" for problem in problems))
     return Run(output_dir, tuple(stages))
+
+
+def load_stages(
+    names: Sequence[str],
+    path: Path | None,
+    overrides: Sequence[str],
+    more: Sequence[tuple[str, Any]] = (),
+) -> tuple[Any, list[Stage]]:
+    """Return a configuration whose keys are stages, and the stages that it has.
+
+    Args:
+        names: of commands, each an optional key with the configuration of that command.
+        path: the file; None for overrides alone.
+        overrides: dotted, above the file.
+        more: further keys with their types, all of which have to be there.
+
+    Raises:
+        ConfigError: with every problem of every stage.
+        GattError: the command of a stage cannot be loaded.
+    """
+    entries = commands()
+    modules = {name: load_command(entries[name]) for name in names}
+    # Made here, since only the entry points know the classes: this package imports no stage.
+    optional = [
+        (name, module.CONFIG | None, dataclasses.field(default=None))
+        for name, module in modules.items()
+    ]
+    fields: list[Any] = [*more, *optional]
+    stages_class = dataclasses.make_dataclass("RunConfig", fields, frozen=True, kw_only=True)
+    config: Any = load_config(stages_class, path, overrides)
+    given = {name: getattr(config, name) for name in names}
+    return config, [Stage(n, one, modules[n]) for n, one in given.items() if one is not None]
 
 
 def execute_run(run: Run) -> None:
@@ -149,26 +171,43 @@ def execute_run(run: Run) -> None:
     Raises:
         GattError: whatever a stage raises; the stages before it stay.
     """
-    for stage in run.stages:
-        if hasattr(stage.module, "check"):
-            stage.module.check(stage.config)
+    check_stages(run.stages)
     path = run.output_dir / RUN_FILE
     command = shlex.join(provenance()["command"])
     text = f"# Resolved configuration of: {command}\n{dump_yaml(run.as_dict())}"
     if not path.exists():
         atomic_write_text(path, text)
     began = time.monotonic()
-    for number, stage in enumerate(run.stages, start=1):
-        place = getattr(stage.config, "output_dir", run.output_dir)
-        print_line(f"[{number}/{len(run.stages)}] {stage.name} -> {place}")
-        started = time.monotonic()
-        summary = stage.module.execute(stage.config)
-        print_line(f"      {summary} [{time.monotonic() - started:.0f} s]")
-        free_memory()
+    execute_stages(run.stages)
     atomic_write_text(path, text)
     print_line(
         f"all {len(run.stages)} stages done in {time.monotonic() - began:.0f} s: {run.output_dir}"
     )
+
+
+def check_stages(stages: Sequence[Stage]) -> None:
+    """Raise what can be known of stages before any of them runs."""
+    for stage in stages:
+        if hasattr(stage.module, "check"):
+            stage.module.check(stage.config)
+
+
+def execute_stages(stages: Sequence[Stage], within: str = "") -> None:
+    """Run stages in order, with lines on each.
+
+    Args:
+        stages: checked.
+        within: names what they are part of, in front of the number of a stage.
+
+    Raises:
+        GattError: whatever a stage raises; the stages before it stay.
+    """
+    for number, stage in enumerate(stages, start=1):
+        print_line(f"[{within}{number}/{len(stages)}] {stage.name} -> {stage.config.output_dir}")
+        started = time.monotonic()
+        summary = stage.module.execute(stage.config)
+        print_line(f"      {summary} [{time.monotonic() - started:.0f} s]")
+        _free_memory()
 
 
 def _resolve(value: Any, folders: Mapping[str, str], problems: list[str]) -> Any:
@@ -196,7 +235,7 @@ def _resolve(value: Any, folders: Mapping[str, str], problems: list[str]) -> Any
     return type(value)(map(resolved, value)) if isinstance(value, tuple | list) else value
 
 
-def free_memory() -> None:
+def _free_memory() -> None:
     """Give back what a stage held: models sit in cycles that only the collector breaks."""
     gc.collect()
     if torch := sys.modules.get("torch"):

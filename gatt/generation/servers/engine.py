@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import httpx2
 
@@ -27,8 +27,10 @@ from gatt.generation.servers.config import ServerConfig
 from gatt.generation.servers.neutral import NeutralFields
 from gatt.generation.servers.proxies import make_client
 from gatt.generation.servers.quota import Quota
-from gatt.generation.servers.started import StartedServers
 from gatt.runs.secrets import public
+
+if TYPE_CHECKING:
+    from gatt.generation.servers.started import StartedServers
 
 SEED_BITS: Final = 31
 """Every server takes seeds below 2**31."""

@@ -17,7 +17,7 @@ from gatt.comb.objectives.table import TABLE
 from gatt.data.dialogue import Dialogue
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.switches import on_turns, told_by_user
-from gatt.data.views import TrainingPlacement, training_view
+from gatt.data.views import TrainingPlacement, begins_with_system, training_view
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.encoded_view import (
@@ -398,8 +398,9 @@ def draw_sample(
     if placement == "mixed":
         drawn = "system" if _coin(f"{config.seed}\n{whole.id}") else "first_user"
     cut = whole if config.max_turns is None else whole.first_turns(config.max_turns)
-    is_told_first = cut.instruction is not None and drawn == "system"
-    is_behind_system = cut.dialogue.has_system or is_told_first
+    is_behind_system = begins_with_system(
+        cut.dialogue, drawn, has_instruction=cut.instruction is not None
+    )
     sample = cut
     if cut.switches and not facts.shows_later_system(is_behind_system=is_behind_system):
         sample = replace(cut, switches=told_by_user(cut.switches))

@@ -9,7 +9,7 @@ from gatt.comb.comb import IGNORE, Branch, Comb
 from gatt.data.dialogue import Dialogue
 from gatt.data.sample import GattSample
 from gatt.data.switches import texts_in_force
-from gatt.data.views import prompt_of_turn, view_by_turn, with_brief
+from gatt.data.views import latest_exchanges, prompt_of_turn, view_by_turn, with_brief
 from gatt.errors import DataError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.encoded_view import Prompt, encode_prompt, encode_reply
@@ -35,12 +35,10 @@ class Teacher:
             sample.dialogue.only_turns(turns),
             [with_brief(texts[turn - 1], self.settings.brief) for turn in turns],
         )
-        expect = sample.dialogue.expectations[turns[-1] - 1]
-        # What the user told earlier may stand anywhere in the dialogue.
-        if most is None or (expect is not None and expect.kind == "told"):
+        if most is None:
             return view
-        messages = prompt_of_turn(view, len(turns))
-        return Dialogue(view.id, messages[-(2 * most + 1) :])
+        expect = sample.dialogue.expectations[turns[-1] - 1]
+        return Dialogue(view.id, latest_exchanges(prompt_of_turn(view, len(turns)), most, expect))
 
     def prompt(
         self, tokenizer: Tokenizer, turns: Sequence[int], reply: str, ids: tuple[int, ...]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data_synth import pipeline
+from data_synth import run_folder
 from data_synth.config import SynthConfig
 from tests.support.runs.synth_runs import synth_config
 
@@ -14,5 +14,5 @@ from tests.support.runs.synth_runs import synth_config
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SynthConfig:
     """Return a run at no commit: runs are compared byte for byte, and somebody may commit meanwhile."""
-    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+    monkeypatch.setattr(run_folder, "provenance", lambda: {"commit": None})
     return synth_config(tmp_path)

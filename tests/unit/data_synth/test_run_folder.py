@@ -13,7 +13,7 @@ from zlib import crc32
 
 import pytest
 
-from data_synth import pipeline
+from data_synth import run_folder
 from data_synth.config import SynthConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import write_card
@@ -205,7 +205,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_one_line_and_what_was_written_stays(
     tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "provenance", lambda: {"commit": None})
+    monkeypatch.setattr(run_folder, "provenance", lambda: {"commit": None})
     config = synth_config(tmp_path, num_samples=24)
     whole = make(config)[0].samples.read_bytes()
     on_disk = replace(config, output_dir=small_disk / "out")
