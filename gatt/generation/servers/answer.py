@@ -195,7 +195,10 @@ def read_reply(
         finish, word = "content_filter", ""
     elif finish == "stop" and said.get("content") is None and not (text or _has_other_words(said)):
         finish, word = "other", f"{stated} without content"
-    text = without_reasoning((reading.prefill + text).strip(), is_cut=finish != "stop")
+    # vLLM answers with what follows the given beginning, llama.cpp's server with both.
+    repeats = reading.prefill and text.lstrip().startswith(reading.prefill.strip())
+    text = text if repeats else reading.prefill + text
+    text = without_reasoning(text.strip(), is_cut=finish != "stop")
     usage = answer.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
     reading.count(usage)

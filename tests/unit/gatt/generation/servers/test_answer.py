@@ -71,7 +71,8 @@ def test_replies(body: bytes, expected: Generation) -> None:
 
 
 def test_a_given_beginning_and_words_for_a_whole_reply() -> None:
-    assert read(answer(" river."), "I like the").text == "I like the river."
+    for said in (" river.", "I like the river."):
+        assert read(answer(said), "I like the").text == "I like the river."
     assert read(answer("Hi", "eos"), "", "eos") == Generation("Hi", "stop", 4)
     assert read(answer("Hi", None), "", "eos", "none") == Generation("Hi", "stop", 4)
 
