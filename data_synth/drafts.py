@@ -28,17 +28,19 @@ class DraftingEngine:
     """An engine that asks another one in portions, and stores the replies of each portion.
 
     A portion that stands in the file already is read from there. The other engine forgets its prefixes before
-    each portion: a resumed batch has the same bits as one that was never interrupted.
+    each portion: a resumed batch has the same bits as one that was never interrupted. Replies of servers depend
+    on no other request: each is stored as it comes, and a stop loses only those that are on their way.
 
     Args:
         make: gives the other engine; called when something has to be drawn.
         path: the file.
         salt: hash of all settings that decide the draws; those of other settings are never used.
-        most_requests: of a portion, whole dialogues at least; an interruption loses one portion.
+        most_requests: of a portion, whole dialogues at least; an interruption loses one portion. None: the
+            engine is one of servers.
     """
 
     def __init__(
-        self, make: Callable[[], Engine], path: Path, salt: str, most_requests: int
+        self, make: Callable[[], Engine], path: Path, salt: str, most_requests: int | None
     ) -> None:
         self._make, self._path, self._salt, self._most = make, path, salt, most_requests
 
@@ -69,6 +71,8 @@ class DraftingEngine:
         adapter: str | None = None,
     ) -> list[Generation]:
         """Return one reply per request, in order; see `Engine.generate`."""
+        if self._most is None:
+            return self._from_servers(requests, params, adapter)
         replies: list[Generation] = []
         for portion in self._portions(requests):
             digest = self._digest(portion, params, adapter)
@@ -80,12 +84,33 @@ class DraftingEngine:
             replies += [Generation(**one) for one in self._stored[digest]]
         return replies
 
+    def _from_servers(
+        self, requests: Sequence[GenerationRequest], params: SamplingParams, adapter: str | None
+    ) -> list[Generation]:
+        digests = {request.key: self._digest([request], params, adapter) for request in requests}
+        if missing := [r for r in requests if digests[r.key] not in self._stored]:
+            engine: Any = self._make()
+
+            def keep(request: GenerationRequest, reply: Generation) -> None:
+                if (digest := digests[request.key]) not in self._stored:
+                    self._store(digest, [asdict(reply)])
+
+            engine.on_reply = keep
+            try:
+                drawn = engine.generate(missing, params, adapter)
+            finally:
+                engine.on_reply = None
+            for request, reply in zip(missing, drawn, strict=True):
+                keep(request, reply)
+        return [Generation(**self._stored[digests[r.key]][0]) for r in requests]
+
     def done(self) -> None:
         """Drop what is stored: the batch is finished."""
         self._stored.clear()
         self._path.unlink(missing_ok=True)
 
     def _portions(self, requests: Sequence[GenerationRequest]) -> Iterator[list[GenerationRequest]]:
+        assert self._most is not None
         portion: list[GenerationRequest] = []
         for _, some in groupby(requests, key=lambda request: request.group):
             one = list(some)

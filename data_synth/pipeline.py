@@ -41,8 +41,6 @@ from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport
 from gatt.sources.load import load_dialogues
 
-_MOST_REMOTE = 256
-"""Requests to servers between two lines of the file of drafts."""
 log = logging.getLogger(__name__)
 Rows = list[dict[str, Any]]
 
@@ -74,7 +72,7 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     """Make the samples of a configuration, going on where an earlier call stopped.
 
     What was drawn for an unfinished batch is stored beside the samples (without `config.ray`), so that an
-    interruption loses at most one portion of draws. With the same engine on the same machine the file equals,
+    interruption loses at most one portion of a local model's draws, or what is on its way from a server. With the same engine on the same machine the file equals,
     byte for byte, the one of a run that was never interrupted.
 
     Args:
@@ -165,7 +163,7 @@ def _append_missing(
         teacher,
         config.output_dir / DRAFTS_FILE,
         str(store.meta["fingerprint"]),
-        _MOST_REMOTE if config.teacher.engine.server else config.teacher.engine.max_rows,
+        None if config.teacher.engine.server else config.teacher.engine.max_rows,
     )
     num_turns, num_turns_done = plan.num_turns(range(num_samples)), plan.num_turns(range(first))
     with (

@@ -6,17 +6,18 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from eval.cases import realguardrails, s_ifeval, sysbench
+from eval.cases import multichallenge, realguardrails, s_ifeval, sysbench
 from eval.records.suite import read_suite, shipped_suites, suite_path
 from gatt.cli import path_argument
 from gatt.errors import StoreError
-from gatt.runs.atomic_file import atomic_stream
+from gatt.runs.atomic_file import atomic_stream, atomic_write_text
 from gatt.runs.input_file import refuse_compressed
 from gatt.runs.yaml_file import dump_yaml
 
@@ -24,10 +25,13 @@ HELP = "list and show the suites of the evaluation, or make cases of what others
 
 
 _IMPORTERS: Mapping[str, Callable[[argparse.Namespace], list[dict[str, Any]]]] = {
+    "multichallenge": lambda args: multichallenge.import_cases(args.path, args.axis),
     "realguardrails": lambda args: realguardrails.import_cases(args.path),
     "s-ifeval": lambda args: s_ifeval.import_cases(args.path, args.exchanges, args.num, args.seed),
     "sysbench": lambda args: sysbench.import_cases(args.path),
 }
+_JUDGE_PROMPTS: Mapping[str, Path] = {"multichallenge": multichallenge.JUDGE_PROMPT}
+"""Rules and questions that a benchmark's cases need; a copy is written beside them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "benchmark", choices=tuple(_IMPORTERS),
         help="s-ifeval: 541 system messages with constraints that the package if-verifiable judges, behind any "
         "number of exchanges (arXiv:2502.12197); realguardrails: system messages with guardrails behind "
-        "unrelated turns (same source); sysbench: system messages with five turns and a checklist a turn "
+        "unrelated turns (same source); multichallenge: conversations with a question about the last reply "
+        "(arXiv:2501.17399); sysbench: system messages with five turns and a checklist a turn "
         "(arXiv:2408.10943)",
     )  # fmt: skip
     imported.add_argument(
@@ -60,6 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="s-ifeval: so many prompts, drawn at random; default: all",
     )
     imported.add_argument("--seed", type=int, default=0, help="s-ifeval: of prompts and exchanges")
+    imported.add_argument(
+        "--axis", choices=(*multichallenge.AXES, "all"), default=multichallenge.AXES[0],
+        help=f"multichallenge: what the conversations demand (default {multichallenge.AXES[0]})",
+    )  # fmt: skip
     actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
     shown = actions.add_parser("show", help="print a suite")
     shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
@@ -78,6 +87,10 @@ def _import(args: argparse.Namespace) -> int:
             f"{args.output}: exists already: give a new file to --output, or move it away"
         )
     refuse_compressed(args.output)
+    prompt = _JUDGE_PROMPTS.get(args.benchmark)
+    prompt_copy = args.output.with_name(f"{args.output.stem}_judge.yaml")
+    if prompt and prompt_copy.exists():
+        raise StoreError(f"{prompt_copy}: exists already: give another --output, or move it away")
     cases = _IMPORTERS[args.benchmark](args)
     num_turns = 0
     with atomic_stream(args.output) as stream:
@@ -85,6 +98,9 @@ def _import(args: argparse.Namespace) -> int:
             stream.write(json.dumps(case, ensure_ascii=False).encode() + b"\n")
             num_turns += sum(message["role"] == "user" for message in case["messages"])
     sys.stdout.write(f"{args.output}: {len(cases)} cases, {num_turns} turns\n")
+    if prompt:
+        atomic_write_text(prompt_copy, prompt.read_text(encoding="utf-8"))
+        sys.stdout.write(f"{prompt_copy}: what their judge reads: --judge.prompt={prompt_copy}\n")
     return 0
 
 

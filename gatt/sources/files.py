@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -21,6 +22,7 @@ from typing import Any, BinaryIO, Final
 
 from gatt.errors import DataError
 from gatt.runs.input_file import MOST_LINE_BYTES, is_too_deep, open_bytes, parse_json
+from gatt.sources.normalise import COLUMNS
 from gatt.sources.rows import Row, unpacked
 
 MOST_WHOLE_BYTES: Final = 2**30
@@ -43,7 +45,12 @@ _REFUSED: Final[Mapping[bytes, str]] = {
     b"PK\x03\x04": "a ZIP archive or an Excel workbook: unpack it, or save it as CSV",
     b"7z\xbc\xaf": "a 7z archive: unpack it",
     b"Rar!": "a RAR archive: unpack it",
+    b"\x04\x22\x4d\x18": "packed by lz4: unpack it",
+    b"\x1f\x9d": "packed by compress: unpack it",
     b"SQLite format 3": "an SQLite data base: write its rows as JSON lines",
+    b"Obj\x01": "an Avro file: write its rows as JSON lines",
+    b"ORC": "an ORC file: write its rows as JSON lines",
+    b"<?xml": "XML: write its rows as JSON lines",
     b"%PDF": "a PDF: expected JSON lines",
     b"version https://git-lfs": "a Git LFS pointer and not the data: run `git lfs pull`",
     b"<!doctype": "a web page and not the data: download the file itself",
@@ -101,7 +108,7 @@ def _text_rows(path: Path, stream: io.BufferedReader) -> Iterator[Row]:
         )
     values = _whole(path, number, data)
     if values is not None:
-        return _numbered(iter(values), path)
+        return _numbered(iter(_unwrapped(values)), path)
     return _line_rows(path, enumerate(data.splitlines(keepends=True), start=number))
 
 
@@ -127,10 +134,11 @@ def _start(path: Path, number: int, data: bytes) -> str:
 
 
 def _is_whole_file(start: str, *, has_more: bool) -> bool:
-    """Whether the first line is the beginning of an array, or of an object over several lines."""
+    """Whether the first line holds all rows, or begins an array or an object over several lines."""
     value, problem = _value(start)
     if problem is None:
-        return isinstance(value, list) and not has_more
+        is_around_rows = isinstance(value, list) or _unwrapped([value])[0] is not value
+        return is_around_rows and not has_more
     return start.startswith("[") or (start.startswith("{") and not start.endswith("}"))
 
 
@@ -165,6 +173,17 @@ def _whole(path: Path, number: int, data: bytes) -> list[object] | None:
         raise DataError(f"{path}: a JSON array that is broken ({error}): mend it") from None
     only = values[0] if len(values) == 1 else None
     return only if isinstance(only, list) else values
+
+
+def _unwrapped(values: list[object]) -> list[object]:
+    """Return the rows in the one list of objects of a single object around all of them; else the values."""
+    if len(values) != 1 or not isinstance(values[0], Mapping):
+        return values
+    lists = [
+        v for v in values[0].values() if isinstance(v, list) and v and isinstance(v[0], Mapping)
+    ]
+    is_wrapper = len(lists) == 1 and any(name in lists[0][0] for name in COLUMNS)
+    return lists[0] if is_wrapper else values
 
 
 def _after_space(text: str, at: int) -> int:
@@ -225,9 +244,23 @@ def _decoded(path: Path, number: int, data: bytes) -> str:
 
 def _not_utf8(path: Path, where: str, error: UnicodeDecodeError) -> DataError:
     byte = error.object[error.start]
+    runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", error.object)]
+    # Letters with accents stand alone between others; other scripts are written with such bytes alone.
+    if 2 * runs.count(1) > len(runs):
+        name, what = (
+            "WINDOWS-1252",
+            "probably Windows-1252 or another encoding of one byte a character",
+        )
+    else:
+        name, what = (
+            "ENCODING",
+            (
+                "probably an encoding of another script, such as Windows-1251, GB18030, Shift-JIS or EUC-KR"
+            ),
+        )
     return DataError(
-        f"{path}{where}: not UTF-8 (byte 0x{byte:02x}), probably Windows-1252 or another encoding of one byte "
-        f"a character: convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name} > utf8_{path.name}"
+        f"{path}{where}: not UTF-8 (byte 0x{byte:02x}), {what}: convert it: "
+        f"iconv -f {name} -t UTF-8 {path.name} > utf8_{path.name}"
     )
 
 
@@ -241,6 +274,8 @@ def _refuse_other_kinds(path: Path, head: bytes) -> None:
     for magic, what in _REFUSED.items():
         if head.startswith(magic) or start.startswith(magic):
             raise DataError(f"{path}: {what}")
+    if head[257:262] == b"ustar":
+        raise DataError(f"{path}: a tar archive: unpack it")
     for magic in _PACKED:
         if head.startswith(magic):
             raise DataError(f"{path}: compressed twice: unpack it once")

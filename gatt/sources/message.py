@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gatt.errors import DataError
+from gatt.models.reasoning import without_reasoning
 from gatt.sources.reasons import (
     MEDIA,
     NO_TEXT,
@@ -21,7 +22,7 @@ from gatt.sources.reasons import (
 SPEAKERS: Final[Mapping[str, str]] = {
     name: role
     for role, names in {
-        "user": "user human prompter customer client",
+        "user": "user human prompter customer client usr",
         "assistant": "assistant gpt chatgpt gpt4 gpt-4 model bot ai chatbot agent claude bard bing",
         "system": "system developer",
         "tool": "tool tools function function_call function-call function_response function-response "
@@ -82,8 +83,9 @@ def spoken(item: object, where: str, changes: Changes) -> Iterator[tuple[str, st
         if role is not None and role != "tool":
             if name != role and SPEAKER_RENAMED not in changes:
                 changes[SPEAKER_RENAMED] = f"{where}: {name!r} is {role}"
-            yield role, text
+            yield role, _without_thinking(text, where, changes) if role == "assistant" else text
             return
+    item = {str(key).strip().casefold(): value for key, value in item.items()}
     if any(item.get(key) not in _NOTHING for key in _CALL_KEYS):
         raise LostRowError(TOOLS, where)
     if media := filled_media(item):
@@ -94,12 +96,12 @@ def spoken(item: object, where: str, changes: Changes) -> Iterator[tuple[str, st
         texts = _filled(item, TEXT_KEYS, where, changes)
         if not any(key in item for key in TEXT_KEYS):
             raise LostRowError(UNKNOWN_FORM, f"{where}: no 'content' ({_keys(item)})")
-        yield role, text_of(next(iter(texts.values()), None), where, changes)
+        text = text_of(next(iter(texts.values()), None), where, changes)
+        yield role, _without_thinking(text, where, changes) if role == "assistant" else text
         return
     sides: dict[str, object] = {}
     for key, value in item.items():
-        name = str(key).strip().casefold()
-        side = PAIR_KEYS.get(name) or SPEAKERS.get(name)
+        side = PAIR_KEYS.get(key) or SPEAKERS.get(key)
         if side is not None and value is not None:
             if side in sides:
                 raise LostRowError(UNKNOWN_FORM, f"{where}: two fields of one side ({_keys(item)})")
@@ -111,7 +113,18 @@ def spoken(item: object, where: str, changes: Changes) -> Iterator[tuple[str, st
         raise LostRowError(TOOLS, where)
     for side in ("system", "user", "assistant"):
         if side in sides:
-            yield side, text_of(sides[side], where, changes)
+            text = text_of(sides[side], where, changes)
+            yield side, _without_thinking(text, where, changes) if side == "assistant" else text
+
+
+def _without_thinking(text: str, where: str, changes: Changes) -> str:
+    """Return a reply without the reasoning that stands before it."""
+    if "</think>" not in text:
+        return text
+    reply = without_reasoning(text, is_cut=False)
+    if reply != text:
+        changes.setdefault(THINKING_REMOVED, where)
+    return reply
 
 
 def filled_media(item: Mapping[Any, Any]) -> str | None:
@@ -164,7 +177,9 @@ def _part(part: object, where: str, changes: Changes) -> str:
 def _role(names: Mapping[str, object], where: str, changes: Changes) -> str:
     known: dict[str, str] = {}
     for name in names.values():
-        if isinstance(name, str) and (role := SPEAKERS.get(name.strip().casefold())):
+        if isinstance(name, Mapping):  # {"author": {"role": "user"}}
+            name = name.get("role") or name.get("name")
+        if isinstance(name, str) and (role := SPEAKERS.get(name.strip().strip(":").casefold())):
             known.setdefault(role, name)
     if len(known) != 1:
         shown = ", ".join(str(name)[:40] for name in names.values())

@@ -105,7 +105,8 @@ def _append(
     last = messages[-1] if messages else None
     if not _is_whole(text):
         raise LostRowError(HALF_CHARACTER, where)
-    if not text.strip():
+    # Also one of invisible characters alone.
+    if not any(sign.isprintable() and sign != " " for sign in text):
         changes.setdefault(EMPTY_SYSTEM if role == "system" else BLANK_MESSAGE, where)
     elif role == "system" and last is not None and last["role"] != "system":
         changes.setdefault(LATER_SYSTEM, where)
@@ -113,7 +114,7 @@ def _append(
         changes.setdefault(OPENING_CUT, where)
     elif last is not None and last["role"] == role:
         # A `system` field often repeats the system message.
-        if role != "system" or text != last["content"]:
+        if role != "system" or text.strip() != last["content"].strip():
             last["content"] = f"{last['content']}\n{text}"
             changes.setdefault(MERGED, where)
         if expect is not None:
@@ -178,6 +179,9 @@ def _turns(row: Mapping[Any, Any], column: str | None, changes: Changes) -> list
     if isinstance(turns, str):
         turns = _from_text(turns)
         changes.setdefault(FORM_CHANGED, f"{name!r} is a text")
+    if isinstance(turns, Mapping) and (inner := [key for key in COLUMNS if key in turns]):
+        turns = turns[inner[0]]
+        changes.setdefault(FORM_CHANGED, f"{name!r} is an object with {inner[0]!r}")
     if isinstance(turns, Mapping):
         turns = _from_columns(turns)
         changes.setdefault(FORM_CHANGED, f"{name!r} is an object of lists")

@@ -24,11 +24,12 @@ from gatt.runs.secrets import public
 
 MOST_BYTES: Final = 8 * 2**20
 """Most bytes that are read of one answer, after decompression."""
-_HEALING: Final = (408, 409, 425, 429)
+_HEALING: Final = (408, 409, 423, 424, 425, 429, 499)
 """Statuses below 500 after which another try may succeed."""
 _NEVER_HEALING: Final = (501, 505)
 _OF_THE_PROMPT: Final = (400, 413, 422, 500)
 """Statuses that may be about the length of the prompt; 413 always is."""
+_OF_A_FILTER: Final = (400, 403, 422, 451, 500)
 _ENDS: Final[Mapping[str, FinishReason]] = {
     "length": "length",
     "content_filter": "content_filter",
@@ -125,11 +126,11 @@ def no_reply(
     words = f"{code}\n{message}"
     if status == 413 or (status in _OF_THE_PROMPT and is_about_length(words)):
         return Generation("", "context_limit", 0, clean(message))
-    if status == 400 and is_about_a_filter(words):
+    if status in _OF_A_FILTER and is_about_a_filter(words):
         return Generation("", "content_filter", 0)
     may_heal = status in _HEALING or (status >= 500 and status not in _NEVER_HEALING)
     # A used-up quota is status 429, too, but waiting does not help.
-    if not may_heal or code == "insufficient_quota":
+    if not may_heal or code.startswith(("insufficient_", "billing_")):
         raise Refused(status, clean(message))
     kind: FaultKind = "rate_limit" if status == 429 else "other"
     raise Fault(kind, f"status {status} ({clean(message)})", seconds_to_wait(headers))
@@ -138,11 +139,11 @@ def no_reply(
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that `Retry-After` asks for, given as seconds or as a date; None without it."""
     wait = headers.get("retry-after", "").strip()
-    if wait.replace(".", "", 1).isdecimal():
-        return float(wait)
+    if (seconds := wait.removesuffix("s").strip()).replace(".", "", 1).isdecimal():
+        return float(seconds)
     try:
-        date = parsedate_to_datetime(wait)
-    except ValueError:
+        date = datetime.fromisoformat(wait) if wait[:4].isdecimal() else parsedate_to_datetime(wait)
+    except (ValueError, OverflowError):
         return None
     return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
@@ -171,27 +172,33 @@ def read_reply(
     except ValueError as error:
         what = f"no chat completion (JSON: {error}; it begins {start!r})"
         raise Fault("other", what) from None
-    if not isinstance(answer, Mapping):
-        raise Fault("other", f"no chat completion (expected an object; it begins {start!r})")
-    choices = answer.get("choices")
+    choices = answer.get("choices") if isinstance(answer, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, Mapping):
         message, code, status = error_of(answer)
         if message:
             status = status or status_of_words(f"{code} {message}")
             return no_reply(status, message, code, headers or {}, clean)
-        raise Fault("other", f"a reply without choices (it begins {start!r})")
-    said = choice.get("message")
+        raise Fault("other", f"no chat completion, or one without choices (it begins {start!r})")
+    said = choice.get("message") or choice.get("delta")
+    said = {"content": said} if isinstance(said, str) else said
     said = said if isinstance(said, Mapping) else choice
     text, stated = _text(said), choice.get("finish_reason")
     if not (text or stated or _has_other_words(said)):
+        message, code, status = error_of(answer) if answer.get("error") else ("", "", 0)
+        if message:
+            status = status or status_of_words(f"{code} {message}")
+            return no_reply(status, message, code, headers or {}, clean)
         raise Fault("other", "a reply without content")
     finish, word = _end(stated, reading.whole)
     if not text and said.get("refusal"):
         finish, word = "content_filter", ""
     elif finish == "stop" and said.get("content") is None and not (text or _has_other_words(said)):
         finish, word = "other", f"{stated} without content"
-    text = without_reasoning((reading.prefill + text).strip(), is_cut=finish != "stop")
+    # vLLM answers with what follows the given beginning, llama.cpp's server with both.
+    repeats = reading.prefill and text.lstrip().startswith(reading.prefill.strip())
+    text = text if repeats else reading.prefill + text
+    text = without_reasoning(text.strip(), is_cut=finish != "stop")
     usage = answer.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
     reading.count(usage)

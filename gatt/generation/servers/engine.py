@@ -105,6 +105,8 @@ class OpenAIEngine:
         self.name = model
         self.can_prefill = config.can_prefill
         self.counters = ServerCounters()
+        self.on_reply: Callable[[GenerationRequest, Generation], None] | None = None
+        """Is given each reply as it comes: an error of a later one loses none."""
         self._config = config
         self._adapters = dict(adapters or {})
         self._endpoints = [_Endpoint(url.rstrip("/")) for url in config.urls]
@@ -174,7 +176,10 @@ class OpenAIEngine:
                 except Fault as caught:
                     fault = caught
                 else:
-                    return self._counted(endpoint, reply)
+                    reply = self._counted(endpoint, reply)
+                    if self.on_reply is not None:
+                        self.on_reply(request, reply)
+                    return reply
             failed.append(endpoint)
             pause: float | None = _pause(fault, len(failed))
             # `too many requests` is waited out; only other faults use up tries.

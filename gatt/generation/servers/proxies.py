@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -35,6 +36,11 @@ def make_client(urls: Sequence[str], **settings: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             mounts=mounts, trust_env=is_elsewhere, verify=httpx2.create_ssl_context(), **settings
         )
+    except OSError as error:
+        raise ConfigError(
+            f"environment variable SSL_CERT_FILE or SSL_CERT_DIR: {error.strerror}: expected certificates of "
+            "authorities: mend or unset it"
+        ) from None
     except (ValueError, ImportError, httpx2.InvalidURL) as error:
         if not is_elsewhere:
             raise
@@ -50,8 +56,10 @@ def is_loopback(url: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+        # Short forms such as 127.1 are names for `ipaddress` alone.
+        is_short = host.replace(".", "").isdecimal()
+        address = ipaddress.ip_address(socket.inet_aton(host) if is_short else host)
+    except (ValueError, OSError):
         return False
     return address.is_loopback or address.is_unspecified
 

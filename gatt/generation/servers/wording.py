@@ -16,24 +16,29 @@ _LOOKED_AT: Final = 2000
 _SENTENCE_END: Final = re.compile(r"(?<=[.;!?])\s+|\n")
 # Names of settings and other kinds of tokens, which say nothing of the prompt.
 _NOT_OF_A_PROMPT: Final = re.compile(
-    r"\bmax(?:imum)? (?:\w+ )?tokens"
+    r"\bmax(?:imum)? (?:(?!prompt|input|context|total)\w+ )?tokens"
     r"|\b(?:completion|output|generated|new|api|access|auth\w*|bearer|stop|special) tokens?"
-    r"|context (?:deadline|cancell?ed)|.*\bper (?:second|minute|hour|day)\b.*"
+    r"|context (?:deadline|cancell?ed)|.*\bstop (?:sequence|string|word)s?\b.*"
+    r"|.*\b(?:per (?:second|minute|hour|day|month)|hourly|daily|weekly|monthly|quota|rate limit)\b.*"
 )
 _SUBJECT: Final = (
-    r"\b(?:prompt|inputs?|context|messages?|conversation|sequence|requested|tokens?)\b"
+    r"\b(?:prompt|inputs?|context|messages?|conversation|sequence|requested|tokens?|payload|body)\b"
 )
-_SIZE: Final = r"\b(?:tokens?|characters|size|window|long|length|context (?:limit|exceed))"
+_SIZE: Final = (
+    r"\b(?:tokens?|characters|size|window|long|length|context (?:limit|exceed)|\d ?[km]i?b)"
+)
 _LIMIT: Final = (
     r"exceed|overflow|\btoo (?:long|large|many|big|high|much)|\b\w+er than\b|\b(?:more|less) than\b"
     r"|at most|up to|beyond|\bfit\b|limit|maximum|reduce|shorten"
-    r"|(?:must|should) be (?:in\b|<|\[|within)|\d ?> ?\d"
+    r"|(?:must|should) be (?:in\b|<|\[|within)|\d\)? ?>|\d of \d|\bonly (?:\w+ )?\d"
 )
 _TOO_LONG: Final = re.compile(
     rf"(?=.*{_SUBJECT})(?=.*{_SIZE})(?=.*(?:{_LIMIT}))"
     r"|exceed\w* (?:\S+ ){0,3}context|context size"
     r"|\b(?:prompt|input|payload|request(?: body| entity)?) (?:(?:is|was) )?too (?:long|large|big)"
     r"|\btoo many (?:\w+ )?(?:tokens|messages|turns)"
+    r"|\b(?:prompt|inputs?|conversation|messages?) (?:do(?:es)? not|cannot) fit"
+    r"|\bexpected max length\b|\b(?:0|no|zero|-\d+) tokens (?:are )?(?:left|remain|available)"
     r"|上下文|超长|超[过過出]"
 )
 _FIELD: Final = r"(?:\bmax(?:imum)? ?(?:\w+ )?tokens|\bmax length|\b[nu]+m? predict)"
@@ -46,12 +51,23 @@ _NEGATIVE_REST: Final = re.compile(
     rf"{_FIELD}.{{0,120}}?{_NOT_POSITIVE}|{_NOT_POSITIVE}.{{0,80}}?{_FIELD}"
 )
 """At least one token is always asked for: a smaller number is what the prompt left of the context."""
-_FILTERED: Final = re.compile(r"content (?:filter|policy|management)|responsible ?ai ?policy")
+_FILTERED: Final = re.compile(
+    r"content (?:filter|polic|management|moderation|exists risk|violat)|filtering policy|responsible ?ai"
+    r"|usage (?:policy|policies|guidelines)|\b(?:was|been|is|prompt|input) flagged\b|require\w* moderation"
+    r"|\bmoderation (?:\w+ )?(?:block|flag|fail|reject)|data inspection|inappropriate content"
+    r"|guardrail|safety (?:system|filter|check|polic|setting)|(?:unsafe|sensitive|harmful) content|敏感"
+)
 _UNKNOWN_FIELD: Final = re.compile(
     r"unsupported|not support|unknown|unrecogni|unexpected|extra|not (?:permitted|allowed)|deprecated"
 )
+_WRAPPERS: Final = ("error", "errors", "base_resp")
+_MESSAGES: Final = ("message", "detail", "msg", "error_msg", "status_msg", "error_message")
 _STATUS_OF_WORDS: Final = (
-    (429, r"rate.?limit|too many requests|throttl|quota"),
+    (
+        429,
+        r"rate.?limit|too (?:many|frequent) requests|throttl|quota|resource.?exhausted"
+        r"|(?:hourly|daily|weekly|monthly) (?:\w+ )?limit|limit of (?:requests|tokens)",
+    ),
     (401, r"unauthori[sz]ed|authenti|api.?key|permission|forbidden"),
     (404, r"not.?found|no such model|does not exist|unknown model"),
     (400, r"invalid|unsupported|bad.?request|validation|not supported"),
@@ -77,28 +93,42 @@ def is_about_a_filter(words: str) -> bool:
 
 
 def _folded(words: str) -> str:
-    return re.sub(r"[`'\"*_]+", " ", words[:_LOOKED_AT].lower()).replace("  ", " ")
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", words[:_LOOKED_AT])  # maxLength
+    return re.sub(r"[`'\"*_]+", " ", apart.lower()).replace("  ", " ")
 
 
 def error_of(answer: Any) -> tuple[str, str, int]:
     """Return message, code and status of the error in a body; "", "" and 0 where it states none.
 
     The forms are those of OpenAI (`error` with `message` and `code`), FastAPI (`detail`) and older
-    servers (`object: error`). Values that the server repeats (`input`) are left out.
+    servers (`object: error`), also in a list of one. Values that the server repeats (`input`) are left out.
     """
     found: Any = answer
-    if isinstance(answer, Mapping) and answer.get("error"):
-        found = answer["error"]
+    while (inner := _inner_error(found)) is not found:
+        found = inner
     if not isinstance(found, Mapping):
         return ("" if found is answer else _text(found)), "", 0
-    given = [found.get(key) for key in ("code", "status", "status_code", "type")]
-    codes = [str(code) for code in given if code and not isinstance(code, Mapping | list)]
+    given = [found.get(key) for key in ("code", "status", "status_code", "error_code", "type")]
+    codes = [str(code) for code in given if code and not isinstance(code, Mapping | list | bool)]
     status = next((int(code) for code in codes if re.fullmatch("[45][0-9]{2}", code)), 0)
     names = [code for code in codes if not code.isdecimal()]
-    said = next((found[key] for key in ("message", "detail", "msg") if found.get(key)), "")
+    said = next((found[key] for key in _MESSAGES if found.get(key)), "")
+    if isinstance(said, Mapping) and "content" in said:  # a reply
+        said = ""
     # An `error` without one of them is shown whole.
     said = said or (found if found is not answer else "")
     return _text(said), (names or codes or [""])[0], status
+
+
+def _inner_error(found: Any) -> Any:
+    """Return what stands in a wrapper of an error; the same value where it is none."""
+    if isinstance(found, list) and len(found) == 1 and isinstance(found[0], Mapping):
+        return found[0]
+    if isinstance(found, Mapping):
+        for key in _WRAPPERS:
+            if (inner := found.get(key)) and not isinstance(inner, bool):
+                return inner
+    return found
 
 
 def status_of_words(words: str) -> int:

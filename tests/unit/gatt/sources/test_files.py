@@ -72,6 +72,8 @@ READ: dict[str, bytes] = {
     "d.csv.gz": gzip.compress(table(";")),
     # Content goes before the name.
     "packed_by_hand.jsonl": gzip.compress(UTF8),
+    "in_an_object.json": json.dumps({"version": 1, "data": ROWS}).encode(),
+    "in_an_object_over_lines.json": json.dumps({"data": ROWS}, indent=1).encode(),
     "array.jsonl": b"\xef\xbb\xbf \n" + json.dumps(ROWS).encode() + b"\n\n",
     "bom_and_blanks.jsonl": b"\xef\xbb\xbf\r\n" + UTF8.replace(b"\n", b"\r\n\r\n"),
     "over_lines.jsonl": "\n".join(json.dumps(row, indent=2) for row in ROWS).encode(),
@@ -105,6 +107,12 @@ REFUSED: dict[str, tuple[bytes, tuple[str, ...]]] = {
         json.dumps(ROWS, ensure_ascii=False, indent=1).encode("cp1252"),
         ("line 6", "Windows-1252"),
     ),
+    "another script": (
+        '{"messages": "日本語テスト"}'.encode("shift_jis"),
+        ("line 1", "Shift-JIS", "iconv"),
+    ),
+    "tar": (bytes(257) + b"ustar" + bytes(300), ("tar",)),
+    "lz4": (b"\x04\x22\x4d\x18" + bytes(40), ("lz4",)),
     "CSV by another name": (table(), ("CSV", "messages", ".csv")),
     "ZIP": (b"PK\x03\x04" + bytes(40), ("ZIP",)),
     "LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", ("git lfs pull",)),

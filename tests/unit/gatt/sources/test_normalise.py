@@ -160,6 +160,23 @@ CHANGED: dict[str, tuple[object, list[dict[str, Any]], set[str]]] = {
         PAIR,
         {"messages unwrapped"},
     ),
+    "an object around the messages": ({"conversation": {"messages": PAIR}}, PAIR, {"messages unwrapped"}),
+    "capitals and colons": (
+        said({"Role": "Human:", "Content": "Hi"}, {"Role": "Assistant", "Content": "Hello"}),
+        PAIR,
+        {"speaker renamed"},
+    ),
+    "an author who is an object": (
+        said({"author": {"role": "user"}, "content": "Hi"}, {"author": {"role": "assistant"}, "text": "Hello"}),
+        PAIR,
+        set(),
+    ),
+    "reasoning before a reply": (
+        said(HI, {"role": "assistant", "content": "<think>\nHm.\n</think>\n\nHello"}),
+        PAIR,
+        {"thinking removed"},
+    ),
+    "a message of invisible characters": (said(user("\xa0\u200b"), HI, HELLO), PAIR, {"blank message removed"}),
     "a bare list": (PAIR, PAIR, set()),
     "unused tools": (
         {"tools": [{"name": "f"}], "messages": [{**HI, "tool_calls": [], "images": None}, HELLO]},

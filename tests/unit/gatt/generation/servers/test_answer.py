@@ -50,6 +50,8 @@ def answer(content: Any = "Hi", finish: Any = "stop", **message: Any) -> bytes:
         (b"\xef\xbb\xbf" + answer("Hi"), Generation("Hi", "stop", 4)),
         (answer("H~").replace(b"~", b"\xff"), Generation("H\ufffd", "stop", 4)),
         (completion({"finish_reason": "stop", "text": "Hi"}), Generation("Hi", "stop", 4)),
+        (completion({"finish_reason": "stop", "message": "Hi"}), Generation("Hi", "stop", 4)),
+        (completion({"finish_reason": "stop", "delta": {"content": "Hi"}}), Generation("Hi", "stop", 4)),
         (completion({"finish_reason": "stop", "message": {"content": "Hi"}}, usage=None, error=None),
          Generation("Hi", "stop", 0)),
         # Ends that are none of ours, each with the server's word.
@@ -69,7 +71,8 @@ def test_replies(body: bytes, expected: Generation) -> None:
 
 
 def test_a_given_beginning_and_words_for_a_whole_reply() -> None:
-    assert read(answer(" river."), "I like the").text == "I like the river."
+    for said in (" river.", "I like the river."):
+        assert read(answer(said), "I like the").text == "I like the river."
     assert read(answer("Hi", "eos"), "", "eos") == Generation("Hi", "stop", 4)
     assert read(answer("Hi", None), "", "eos", "none") == Generation("Hi", "stop", 4)
 
@@ -80,8 +83,8 @@ def test_a_given_beginning_and_words_for_a_whole_reply() -> None:
         (b'{"choices": [{"fin', ("JSON", '{"choices": [{"fin')),
         (b"", ("JSON",)),
         (b"<html>busy</html>", ("JSON", "<html>busy")),
-        (b"[1]", ("object",)),
-        (b"null", ("object",)),
+        (b"[1]", ("choices", "[1]")),
+        (b"null", ("choices", "null")),
         (b'{"choices": []}', ("choices",)),
         (b'{"choices": {"a": 1}}', ("choices",)),
         (b'{"choices": ["Hi"]}', ("choices",)),
@@ -114,11 +117,26 @@ def test_what_is_no_reply(body: bytes, facts: tuple[str, ...]) -> None:
         ({"error": {"type": "invalid_request_error", "message": "no seed"}}, 400),
         ({"error": {"code": "context_length_exceeded", "message": "no"}}, "context_limit"),
         ({"error": {"code": 400, "message": "prompt is too long: 9 tokens > 8"}}, "context_limit"),
+        ([{"error": {"code": 429, "message": "slow down"}}], "rate_limit"),
+        ({"errors": [{"error": {"status": "RESOURCE_EXHAUSTED", "message": "no"}}]}, "rate_limit"),
+        ({"error": True, "message": "rate limit exceeded"}, "rate_limit"),
+        (
+            {"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
+            "rate_limit",
+        ),
+        ({"choices": [{"message": {}}], "error": {"code": 429, "message": "slow"}}, "rate_limit"),
+        ({"error": "You exceeded your daily token limit"}, "rate_limit"),
+        ({"message": {"role": "assistant", "content": "Hi"}, "done": True}, "other"),
+        ({"error": {"code": 400, "message": "Content Exists Risk"}}, "content_filter"),
+        (
+            {"error": {"code": 403, "message": "The input was flagged by moderation"}},
+            "content_filter",
+        ),
     ],
 )
 def test_an_error_with_status_200_counts_by_its_code(error: Any, expected: str | int) -> None:
     body = json.dumps(error).encode()
-    if expected == "context_limit":
+    if expected in ("context_limit", "content_filter"):
         assert read(body).finish == expected
         return
     with pytest.raises((Fault, Refused)) as caught:
@@ -135,7 +153,10 @@ def test_prompts_that_are_too_long_are_known_in_any_words() -> None:
 
 def test_the_pause_that_a_server_asks_for() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    assert 3500 < (seconds_to_wait({"retry-after": date}) or 0) <= 3600
+    iso = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    for given in (date, iso):
+        assert 3500 < (seconds_to_wait({"retry-after": given}) or 0) <= 3600
+    assert seconds_to_wait({"retry-after": "30s"}) == 30
     assert seconds_to_wait({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
     assert seconds_to_wait({"retry-after": "0.5"}) == 0.5
     assert [seconds_to_wait(h) for h in ({}, {"retry-after": "soon"}, {"retry-after": "-3"})] == [
