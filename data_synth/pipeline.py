@@ -72,8 +72,9 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     """Make the samples of a configuration, going on where an earlier call stopped.
 
     What was drawn for an unfinished batch is stored beside the samples (without `config.ray`), so that an
-    interruption loses at most one portion of a local model's draws, or what is on its way from a server. With the same engine on the same machine the file equals,
-    byte for byte, the one of a run that was never interrupted.
+    interruption loses at most one portion of a local model's draws, or what is on its way from a server. With
+    the same engine on the same machine the file equals, byte for byte, the one of a run that was never
+    interrupted.
 
     Args:
         config: the whole of it.

@@ -1,14 +1,14 @@
-"""MultiChallenge: conversations with people, whose last message only a model that reads all of them answers well.
+"""MultiChallenge: conversations whose last message only a model that reads all of them answers well.
 
 Source of the format: github.com/ekwinox117/multi-challenge (arXiv:2501.17399), one JSON object a line::
 
     {"QUESTION_ID": "6745…", "AXIS": "INSTRUCTION_RETENTION", "CONVERSATION": [{"role": "user", …}, …],
      "TARGET_QUESTION": "Does the reply avoid …?", "PASS_CRITERIA": "YES"}
 
-The instruction stands in the user's messages, so no arm is given it again. The last message, of the user, is the
-one to answer: it alone is judged, by the question about it. The judge reads the user's first message as the
-instruction, and a prompt of its own (`JUDGE_PROMPT`): the questions speak of "the model" and "its final response".
-Other keys are not read.
+The instruction stands in the user's messages, so no arm is given it again. The last message, of the user,
+is the one to answer: it alone is judged, by the question about it. The judge reads the user's first message as
+the instruction, and a prompt of its own (`JUDGE_PROMPT`): the questions speak of "the model" and "its final
+response". Other keys are not read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ from gatt.verifiers.judge import JUDGE
 
 Line = dict[str, Any]
 """One case, with the keys of a case file."""
-AXES: Final = ("instruction_retention", "inference_memory", "self_coherence", "reliable_version_editing")
+AXES: Final = (
+    "instruction_retention",
+    "inference_memory",
+    "self_coherence",
+    "reliable_version_editing",
+)
 """What a conversation demands, in small letters; the first is the one that Ghost Attention is about."""
 JUDGE_PROMPT: Final = Path(__file__).with_name("multichallenge_judge.yaml")
 
@@ -42,7 +47,9 @@ def import_cases(path: Path, axis: str) -> list[Line]:
     found = [case for case in cases if axis in ("all", _axis_of(case))]
     if not found:
         there = sorted({_axis_of(case) for case in cases})
-        raise DataError(f"{path}: no line of the axis {axis!r}: found {', '.join(there) or 'no line'}")
+        raise DataError(
+            f"{path}: no line of the axis {axis!r}: found {', '.join(there) or 'no line'}"
+        )
     return found
 
 
@@ -78,7 +85,10 @@ def _case(number: int, raw: dict[str, Any]) -> Line:
             "value": str(axis).strip().lower(),
             "placement": "none",
             "verifiers": [
-                {"kind": JUDGE, "rubric": f"The answer to this question is {answer}: {str(question).strip()}"}
+                {
+                    "kind": JUDGE,
+                    "rubric": f"The answer to this question is {answer}: {str(question).strip()}",
+                }
             ],
         },
     }

@@ -40,7 +40,9 @@ def main() -> None:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self._say(200, json.dumps({"object": "list", "data": [{"id": n} for n in servers]}).encode())
+            self._say(
+                200, json.dumps({"object": "list", "data": [{"id": n} for n in servers]}).encode()
+            )
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -48,7 +50,9 @@ def main() -> None:
             if name not in servers:
                 return self._say(404, json.dumps({"error": f"no model {name!r}"}).encode())
             request = urllib.request.Request(
-                servers[name].listening_address + self.path, body, {"Content-Type": "application/json"}
+                servers[name].listening_address + self.path,
+                body,
+                {"Content-Type": "application/json"},
             )
             try:
                 with urllib.request.urlopen(request) as answer:

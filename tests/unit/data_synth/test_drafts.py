@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,9 +10,20 @@ import pytest
 from data_synth.drafts import DRAFTS_FILE, DraftingEngine
 from data_synth.pipeline import run_synth
 from gatt.data.dialogue import Message
+from gatt.errors import GenerationError
 from gatt.generation.base import GenerationRequest, SamplingParams
 from tests.support.runs.stages import RecordingEngine
 from tests.support.runs.synth_runs import make, varied_reply
+from tests.support.servers.faulty_server import (
+    PARAMS,
+    Answer,
+    Asked,
+    FaultyServer,
+    engine_for,
+    error,
+    request,
+    right,
+)
 
 REQUESTS = [
     GenerationRequest(f"d{group}/{turn}/0", (Message("user", "Hi"),), f"d{group}")
@@ -38,6 +50,26 @@ def test_a_portion_is_whole_dialogues_and_is_drawn_once(tmp_path) -> None:
     assert len(other.requests) == 6
     engine.done()
     assert not path.exists()
+
+
+def test_each_reply_of_a_server_is_kept_though_a_later_one_ends_the_run(tmp_path) -> None:
+    path = tmp_path / DRAFTS_FILE
+    asked = [request(f"question {number}") for number in range(4)]
+
+    def refuses_one(one: Asked) -> Answer | str:
+        return error(401, "no such key") if "question 2" in one.prompt else "ok"
+
+    with FaultyServer(refuses_one) as server:
+        engine = engine_for(server, max_concurrency=1)
+        with pytest.raises(GenerationError):
+            DraftingEngine(lambda: engine, path, "salt", None).generate(asked, PARAMS)
+    with FaultyServer() as server:
+        engine = engine_for(server, max_concurrency=1)
+        replies = DraftingEngine(lambda: engine, path, "salt", None).generate(asked, PARAMS)
+    missing = [json.dumps([m.as_dict() for m in one.messages]) for one in asked[2:]]
+    assert [one.prompt for one in server.asked] == missing
+    assert replies == [right(one) for one in asked]
+    assert engine.on_reply is None
 
 
 def test_a_run_goes_on_within_a_batch_and_gives_the_same_file(config) -> None:
