@@ -69,7 +69,7 @@ class Language(Rule):
     """
 
     kind = "language"
-    version = 5
+    version = 6
 
     language: str
 
