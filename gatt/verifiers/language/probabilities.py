@@ -32,16 +32,19 @@ LETTERS = {code: frozenset(listed) for code, listed in _LISTED["letters"].items(
 """ISO 639-1 code -> letters beyond a to z that its own words are spelt with."""
 
 
+def with_listed(words: str, code: str) -> frozenset[str]:
+    """Return some words and those that `stopwordsiso` lists for a language; single letters are slips there."""
+    return frozenset(words.split()) | {w for w in stopwordsiso.stopwords(code) if len(w) > 1}
+
+
 def _function_words(code: str) -> frozenset[str]:
-    own = frozenset(_LISTED["function_words"][code].split())
+    own: str = _LISTED["function_words"][code]
     if code in _LISTED["listed_here"].split():
-        return own
-    # Letters alone and words with letters of other languages are slips of those lists.
-    return own | {
-        word
-        for word in stopwordsiso.stopwords(code)
-        if len(word) > 1 and all(c.isascii() or c in LETTERS[code] for c in word)
-    }
+        return frozenset(own.split())
+    # A word with letters of another language is a slip, too.
+    letters = LETTERS[code]
+    found = with_listed(own, code)
+    return frozenset(w for w in found if all(c.isascii() or c in letters for c in w))
 
 
 FUNCTION_WORDS: dict[str, frozenset[str]] = {code: _function_words(code) for code in LETTERS}

@@ -16,6 +16,7 @@ from gatt.verifiers.language.probabilities import (
     LETTERS,
     likeliest,
     spelt_words,
+    with_listed,
 )
 from gatt.verifiers.language.text import (
     SCRIPT,
@@ -56,7 +57,7 @@ MIN_ALIEN_SHARE = 0.08
 
 OWN_WORDS = {
     **FUNCTION_WORDS,
-    "ru": frozenset(_LISTED["russian"].split()),
+    "ru": with_listed(_LISTED["russian"], "ru"),
     "zh": frozenset(_LISTED["chinese"]),
 }
 """ISO 639-1 code -> function words; for Chinese, characters that no sentence does without."""
@@ -174,6 +175,8 @@ def _told_apart(
     for sibling in _LISTED["siblings"]:
         if code in sibling["of"].split():
             its, letters = frozenset(sibling["words"].split()), frozenset(sibling["letters"])
+            if "listed" in sibling:
+                its = with_listed(sibling["words"], sibling["listed"])
             found.append(
                 (sibling["name"], letters - LETTERS.get(code, set()), its - own, own - its)
             )
