@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import stopwordsiso
 from lingua import IsoCode639_1, LanguageDetector, LanguageDetectorBuilder
 from lingua import Language as LinguaLanguage
 
@@ -27,12 +28,27 @@ LANGUAGES: dict[str, str] = {
 
 _LISTED = read_phrases("languages")
 _RE = Patterns("languages")
-FUNCTION_WORDS: dict[str, frozenset[str]] = {
-    code: frozenset(listed.split()) for code, listed in _LISTED["function_words"].items()
-}
-"""ISO 639-1 code -> words in small letters, with the accents that they are spelt with."""
 LETTERS = {code: frozenset(listed) for code, listed in _LISTED["letters"].items()}
 """ISO 639-1 code -> letters beyond a to z that its own words are spelt with."""
+
+
+def with_listed(words: str, code: str) -> frozenset[str]:
+    """Return some words and those that `stopwordsiso` lists for a language; single letters are slips there."""
+    return frozenset(words.split()) | {w for w in stopwordsiso.stopwords(code) if len(w) > 1}
+
+
+def _function_words(code: str) -> frozenset[str]:
+    own: str = _LISTED["function_words"][code]
+    if code in _LISTED["listed_here"].split():
+        return frozenset(own.split())
+    # A word with letters of another language is a slip, too.
+    letters = LETTERS[code]
+    found = with_listed(own, code)
+    return frozenset(w for w in found if all(c.isascii() or c in letters for c in w))
+
+
+FUNCTION_WORDS: dict[str, frozenset[str]] = {code: _function_words(code) for code in LETTERS}
+"""ISO 639-1 code -> words in small letters, with the accents that they are spelt with."""
 _FOLDED = {code: listed | set(map(fold_text, listed)) for code, listed in FUNCTION_WORDS.items()}
 
 SIGN_WEIGHT = 1.5

@@ -11,10 +11,8 @@ from gatt.verifiers.base import Verdict
 from gatt.verifiers.language.probabilities import LANGUAGES, detector, likeliest
 from gatt.verifiers.language.sentences import (
     MIN_SURE_ENGLISH_WORDS,
-    alien_words,
     english_words,
     foreign_sentence,
-    is_short_of_function_words,
     sibling_of,
 )
 from gatt.verifiers.language.text import (
@@ -69,7 +67,7 @@ class Language(Rule):
     """
 
     kind = "language"
-    version = 5
+    version = 6
 
     language: str
 
@@ -93,8 +91,6 @@ class Language(Rule):
         found, confidence, own = likeliest(text, code)
         if own <= MAX_RULED_OUT and is_connected(text):
             return self.failed(f"{LANGUAGES[found]}, not {name} ({confidence:.2f})")
-        if alien := alien_words(text, code):
-            return self.failed(f"{quote(' '.join(alien[:3]))}: letters that {name} does not use")
         sibling = sibling_of(text, code)
         if sibling and sibling[1]:
             return self.failed(f"{sibling[0]}, not {name}")
@@ -114,7 +110,7 @@ class Language(Rule):
             verdict = self.failed if is_mix else self.undecided
             return verdict(f"{name} ({own:.2f}), but English {quote(' '.join(english))} in it")
         enough = MIN_NEAR_PROBABILITY if code in _NEAR else MIN_PROBABILITY
-        if own < enough or is_short_of_function_words(text, code):
+        if own < enough:
             return self.undecided(f"perhaps {LANGUAGES[found]} ({confidence:.2f})")
         if sibling:
             return self.undecided(f"perhaps {sibling[0]}")

@@ -16,10 +16,9 @@ from gatt.verifiers.language.probabilities import (
     LETTERS,
     likeliest,
     spelt_words,
+    with_listed,
 )
 from gatt.verifiers.language.text import (
-    SCRIPT,
-    clauses,
     has_title_case,
     is_connected,
     own_script_share,
@@ -34,33 +33,21 @@ from gatt.verifiers.text.words import words
 
 MIN_OTHER_WORDS = 5
 """Words from which a sentence in any other language than English is told for sure."""
-MIN_CLAUSE_WORDS = 5
-MIN_CLAUSE_ENGLISH = 3
 MAX_OWN_SHARE = 0.34
 """Largest share of its own letters in a sentence of another script."""
 MAX_PROBABILITY = 0.05
 """Largest probability of the asked language for a foreign sentence."""
 MIN_SURE_ENGLISH_WORDS = 4
 """Function words of English, as many as of the asked language, from which a text is a mix."""
-MIN_WORDS_FOR_SHARE = 8
-MIN_SHARE = 0.1
-"""Least share of function words in a text; real sentences have 20 % and more."""
-MIN_SHARE_OF_ENDINGS = 0.04
-_WITH_ENDINGS = frozenset({"fi", "tr", "hu", "pl", "cs"})
-"""Languages that say by endings what others say by function words."""
 
 _LISTED = read_phrases("languages")
-MIN_ALIEN = 2
-MIN_ALIEN_SHARE = 0.08
-"""Words with letters of another alphabet from which a text is in another language, and their share."""
 
 OWN_WORDS = {
     **FUNCTION_WORDS,
-    "ru": frozenset(_LISTED["russian"].split()),
+    "ru": with_listed(_LISTED["russian"], "ru"),
     "zh": frozenset(_LISTED["chinese"]),
 }
 """ISO 639-1 code -> function words; for Chinese, characters that no sentence does without."""
-_ALPHABETS = {code: frozenset(letters) for code, letters in _LISTED["alphabets"].items()}
 
 # "Here is my answer: ..." and a list are no one sentence.
 _PARTS = re.compile(r"\n|(?<=\w): ")
@@ -82,9 +69,6 @@ def foreign_sentence(text: str, code: str) -> tuple[str, str] | None:
         for sentence in filter(words, map(str.strip, _PARTS.split(whole))):
             if other := _other_language(sentence, code):
                 return sentence, other
-            for clause in clauses(sentence):
-                if code != "en" and clause != sentence and _is_english_clause(clause, code):
-                    return clause, "en"
     return None
 
 
@@ -127,15 +111,6 @@ def english_words(text: str, code: str) -> tuple[list[str], int]:
     return english, sum(word in own and word not in _ENGLISH for word in spelt)
 
 
-def is_short_of_function_words(text: str, code: str) -> bool:
-    """Whether a text has hardly any of the words that no sentence of a language does without."""
-    spelt, own = spelt_words(text), OWN_WORDS.get(code)
-    if own is None or code == "zh" or len(spelt) < MIN_WORDS_FOR_SHARE:
-        return False
-    least = MIN_SHARE_OF_ENDINGS if code in _WITH_ENDINGS else MIN_SHARE
-    return sum(word in own for word in spelt) < least * len(spelt)
-
-
 def _is_english(sentence: str, spelt: list[str], code: str) -> bool:
     is_latin = script_of(code) == "latin"
     if not is_latin and own_script_share(sentence, code) > MAX_OWN_SHARE:
@@ -154,14 +129,6 @@ def _is_english(sentence: str, spelt: list[str], code: str) -> bool:
     return 0 < num_not_own >= num_own and likeliest(sentence, code)[2] <= MAX_PROBABILITY
 
 
-def _is_english_clause(clause: str, code: str) -> bool:
-    spelt = spelt_words(clause)
-    num_english = sum(word in _ONLY_ENGLISH for word in spelt)
-    if len(spelt) < MIN_CLAUSE_WORDS or num_english < MIN_CLAUSE_ENGLISH:
-        return False
-    return likeliest(clause, code)[2] <= MAX_PROBABILITY
-
-
 @cache
 def _told_apart(
     code: str, is_bare: bool
@@ -174,6 +141,8 @@ def _told_apart(
     for sibling in _LISTED["siblings"]:
         if code in sibling["of"].split():
             its, letters = frozenset(sibling["words"].split()), frozenset(sibling["letters"])
+            if "listed" in sibling:
+                its = with_listed(sibling["words"], sibling["listed"])
             found.append(
                 (sibling["name"], letters - LETTERS.get(code, set()), its - own, own - its)
             )
@@ -190,16 +159,3 @@ def sibling_of(text: str, code: str) -> tuple[str, bool] | None:
         if num_its > max(1, num_asked):
             found.append((num_its - num_asked, name, num_its >= 2 * num_asked))
     return max(found)[1:] if found else None
-
-
-def alien_words(text: str, code: str) -> list[str]:
-    """Return the words that a language has no letters for, or none where these are few."""
-    known, pattern = _ALPHABETS.get(code), SCRIPT[script_of(code)]
-    if script_of(code) == "latin":
-        known = _ALPHABETS["latin"] | LETTERS[code]
-    if known is None:
-        return []
-    spelt = [word for word in words(text) if not word[0].isupper()]
-    found = [word for word in spelt if not known.issuperset(pattern.findall(word.lower()))]
-    is_other = len(found) >= MIN_ALIEN and len(found) >= MIN_ALIEN_SHARE * len(spelt)
-    return found if is_other else []

@@ -47,18 +47,16 @@ class TermMatcher:
     term (a name) in its plural and possessive only. In terms of several words any white space or hyphen
     parts the words (where the term has a hyphen, nothing may as well), and the last may stand in the
     plural, or in all its forms if it ends in -ing. Of other languages than English a term has to name the
-    forms that count, but for a plural in -s. `adjectives` may stand behind the "my" or "our" that a term
-    begins with; either is then found for the other.
+    forms that count, but for a plural in -s.
     """
 
     least: ClassVar[int] = 0
 
-    def __init__(self, terms: Iterable[str], adjectives: Iterable[str] = ()) -> None:
+    def __init__(self, terms: Iterable[str]) -> None:
         self.terms = tuple(terms)
         if len(self.terms) < self.least or not all(map(str.strip, self.terms)):
             found = f"is {list(self.terms)!r}"
             raise ValueError(f"{found}: expected texts that are not blank, at least {self.least}")
-        self._adjectives = "|".join(map(re.escape, adjectives))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any:
@@ -83,9 +81,6 @@ class TermMatcher:
         groups: dict[tuple[str, str], set[str]] = {}
         for term in self.terms:
             left, body, right = _pattern(term)
-            owner, gap, thing = body.partition(_GAP)
-            if self._adjectives and gap and owner in ("my", "our"):
-                body = f"(?:my|our){_GAP}(?:(?:{self._adjectives}){_GAP})?{thing}"
             groups.setdefault((left, right), set()).add(body)
         patterns = [
             f"{left}(?:{'|'.join(sorted(bodies, key=lambda b: (-len(b), b)))}){right}"
