@@ -62,7 +62,7 @@ class EvalConfig:
     engine: EngineConfig = field(default_factory=EngineConfig)
     """The base model."""
     sampling: SamplingConfig = field(
-        default_factory=lambda: SamplingConfig(max_new_tokens=32, temperature=0.0)
+        default_factory=lambda: SamplingConfig(max_new_tokens=128, temperature=0.0)
     )
     """How replies are sampled; greedy by default."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
