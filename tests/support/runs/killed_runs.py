@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from data_synth import pipeline
+from data_synth import run_folder
 from data_synth.filters import QualityConfig
 from data_synth.pipeline import run_synth
 from data_synth.run_folder import SAMPLES_FILE
@@ -213,7 +213,7 @@ def main() -> None:
     """Read the command line and print the outcome."""
     folder, kind, num_kills = sys.argv[1:]
     pause = Pause(0.001 if kind == "scripted" else 0.02)
-    pipeline.provenance = lambda: {"commit": None}  # type: ignore[assignment]
+    run_folder.provenance = lambda: {"commit": None}  # type: ignore[assignment]
     append = RecordStore.append
 
     def append_slowly(store: RecordStore, record: Mapping[str, Any]) -> None:
