@@ -33,7 +33,7 @@ part_replies() {
     --suite=null --arms='[base, base+system+reminder, gatt]' --sampling.max_new_tokens=20 --sampling.temperature=0
     --source.name=chitchat --source.min_turns=8 --source.max_turns=8 --splits='[train]' --num_dialogues=6
     --instructions.families='[language, figure, hobby]' --turns='[1, 2, 4, 8]' --probe_turns='[]'
-    --histories='[reference, own]' --task_completion=false --engine.model="$model"
+    --histories='[reference, own]' --engine.model="$model"
     --judge.engine.model="$model" --judge.turns='[8]' --judge.arms='[gatt]' --judge.max_new_tokens=48
   )
   local served=(--engine.server.urls="[$url]" --judge.engine.server.urls="[$url]" --adapters.gatt=gatt)
