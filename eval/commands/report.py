@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from gatt.cli import path_argument
+from gatt.commands.run.command import RUN_FILE, load_run
+from gatt.commands.run.folder import stage_config
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the runs and what is to be written."""
     parser.add_argument(
         "runs", nargs="+", metavar="RUN",
-        help="output_dir of an evaluation, or NAME=FOLDER to name it in a report of several runs",
+        help="output_dir of an evaluation or of a run of `gatt run`, or NAME=FOLDER to name it in a report of "
+        "several runs",
     )  # fmt: skip
     for flag, about in (
         ("--output", "the page (default: report.html in the folder of the run, or here for several runs)"),
@@ -54,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     from eval.report.tables.written import markdown_tables
     from gatt.runs.atomic_file import atomic_write_text
 
-    runs = read_runs(args.runs)
+    runs = read_runs([_evaluation_of(word) for word in args.runs])
     output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / REPORT_FILE
     refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
@@ -78,3 +81,20 @@ def run(args: argparse.Namespace) -> int:
         save_main_chart(args.chart, curves, args.metric or curves.main_metric)
         sys.stdout.write(f"{args.chart}\n")
     return 0
+
+
+def _evaluation_of(word: str) -> str:
+    """Return the evaluation of the run that a word names as NAME=FOLDER; any other word as it is."""
+    from eval.records.samples import RESULTS_FILE
+
+    name, equals, rest = word.partition("=")
+    is_named = bool(equals and name) and not Path(word).exists()
+    folder = Path(rest if is_named else word)
+    if (folder / RESULTS_FILE).is_file() or not (folder / RUN_FILE).is_file():
+        return word
+    config = stage_config(load_run(folder), "eval")
+    return (
+        word
+        if config is None
+        else f"{name if is_named else folder.resolve().name}={config.output_dir}"
+    )

@@ -14,6 +14,7 @@ from typing import Any
 
 from gatt.cli import path_argument
 from gatt.commands.chat.conversation import MARKS, Chat, ChatReply, from_entry, from_text, in_words
+from gatt.commands.run.folder import talk_of, with_values
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
 from gatt.data.views import PLACEMENTS
@@ -101,6 +102,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add model, instruction and sampling."""
     engine, params = EngineConfig(), SamplingParams(max_new_tokens=80)
     parser.add_argument(
+        "run", type=path_argument, nargs="?", metavar="RUN",
+        help="folder of a run of `gatt run`, for its model, adapter and catalogue (with its entry, if it has "
+        "one of your own)",
+    )  # fmt: skip
+    parser.add_argument(
         "--model",
         metavar="M",
         help=f"name, folder or hub id (the one that the adapter was trained on, or {engine.model}); with "
@@ -165,8 +171,14 @@ def run(args: argparse.Namespace) -> int:
     params = SamplingParams(
         max_new_tokens=args.max_new_tokens, temperature=args.temperature, seed=args.seed
     )
-    catalog = cache(partial(load_catalog, *(args.catalog or ())))
+    if args.run is not None:
+        if args.server:
+            raise ConfigError(f"{args.run}: a folder beside --server: expected one of them")
+        args = with_values(args, talk_of(args.run))
+    catalog = cache(partial(load_catalog, *map(Path, args.catalog or ())))
     instruction = None
+    if args.catalog and args.instruction is None and not args.entry and len(catalog().entries) == 1:
+        args.entry = catalog().entries[0].id
     if args.entry:
         instruction = from_entry(catalog().entry(args.entry))
     elif args.instruction is not None:

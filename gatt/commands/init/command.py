@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         f"{HELP}\n\n"
         "  gatt init mybot --model qwen2.5-coder-0.5b-instruct --instruction 'Answer in French.'\n"
-        "  gatt run mybot/run.yaml\n\n"
+        "  gatt run mybot\n\n"
         "Nothing is asked, nothing is overwritten. The files say in comments what to change."
     )
     parser.add_argument(
@@ -91,13 +91,9 @@ def run(args: argparse.Namespace) -> int:
         module: Any = load_command(commands()["catalog"])
         problems = module.problems_of(args.folder / "catalog.yaml")
     is_away = model in PACKAGED and not PACKAGED[model].is_here
-    run_file, adapter, catalog = (
-        shlex.quote(str(args.folder / name))
-        for name in ("run.yaml", "run/train/adapter", "catalog.yaml")
-    )
+    folder = shlex.quote(str(args.folder))
     # A place for a judge takes every reply, so that its verdicts in a chat would say nothing.
-    told = f"--catalog {catalog} --entry mine.rule"
-    told = told if rule else f"--instruction {shlex.quote(sentence)}"
+    told = "" if rule else f" --instruction {shlex.quote(sentence)}"
     lines = [
         f"{args.folder}: {', '.join(files)}",
         f"model: {model}, {in_words(weights)}{'' if args.model else ' (another: --model)'}",
@@ -107,8 +103,8 @@ def run(args: argparse.Namespace) -> int:
         *judged,
         *(f"catalog check: {problem}" for problem in problems),
         *(["catalog check: no problem"] if rule and not problems else []),
-        f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {run_file}",
-        f"then: gatt chat --adapter {adapter} {told}",
+        f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {folder}",
+        f"then: gatt chat {folder}{told}",
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from gatt.cli import path_argument
+from gatt.commands.run.folder import training_of
 from gatt.commands.templates import filled
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
 
@@ -24,7 +25,8 @@ OF_PAIRS: Final = ("trl-dpo", "trl-kto")
 """Formats of a target with its rejected reply."""
 
 _ABOUT = """Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note
-with its exact settings. Targets that a format cannot say are left out and counted by reason."""
+with its exact settings. Targets that a format cannot say are left out and counted by reason. The settings are
+those of the run that the samples belong to; without one, training's defaults."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "samples",
         type=path_argument,
         nargs="+",
-        metavar="SAMPLES.jsonl",
-        help="files of `gatt synth`, or these compressed (.gz, .xz)",
+        metavar="RUN | SAMPLES.jsonl",
+        help="the folder of a run of `gatt run`, or files of `gatt synth`, also compressed (.gz, .xz)",
     )
     parser.add_argument("--format", choices=FORMATS, required=True, help="whose rows")
     parser.add_argument(
@@ -62,11 +64,8 @@ def run(args: argparse.Namespace) -> int:
     from gatt.runs.atomic_file import atomic_stream, atomic_write_text, refuse_unwritable
     from gatt.train.data.samples import Dropped, read_all_samples
 
-    samples = json.dumps([str(path) for path in args.samples])
-    # What else a run must be told makes no difference here, so the file may lack it.
-    args.overrides += [f"--samples={samples}", "--output_dir=."]
     config = replace(
-        config_from_args(TrainConfig, args),
+        training_of(args, args.samples),
         objective="preference" if args.format in OF_PAIRS else "targets",
     )
     if config.supervise != "last_turn":

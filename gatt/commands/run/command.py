@@ -77,7 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         type=path_argument,
         metavar="FILE",
-        help="YAML file of the run, or the name of one of `gatt configs`: demo",
+        help="YAML file of the run or the folder that holds it as run.yaml, or the name of one of `gatt "
+        "configs`: demo",
     )
     add_plan_argument(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -104,7 +105,8 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     """Return the run of a file and dotted overrides (`train.learning_rate=1e-4`).
 
     Args:
-        path: the file, or the name of one that is shipped, such as `demo`.
+        path: the file, the folder that holds it as `run.yaml`, or the name of one that is shipped, such as
+            `demo`.
         overrides: set above it.
 
     Raises:
@@ -112,7 +114,7 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
             of range, no stage, a path with an unknown placeholder.
         GattError: the command of a stage cannot be loaded.
     """
-    path = config_file(path)
+    path = config_file(path / RUN_FILE if path.is_dir() else path)
     config, given = load_stages(STAGES, path, overrides, (("output_dir", Path),))
     if not given:
         raise ConfigError(f"{path}: no stage in it: expected at least one of {', '.join(STAGES)}")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from gatt.cli import path_argument
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.commands.run.folder import training_of
+from gatt.config.arguments import add_config_arguments
 from gatt.errors import ConfigError, DataError
 from gatt.train.config import TrainConfig
 
@@ -29,8 +29,8 @@ _FIRST = (
 """The keys that shape the rows of a sample."""
 
 _ABOUT = """Print what training makes of one sample: its rows (trunk, branches, or plain rows), which tokens
-carry loss, and what was left out and why. With --config these are the settings of that training run;
-without it, training's defaults. A key set after it overrides either. What carries loss stands in «…»."""
+carry loss, and what was left out and why. The settings are those of --config, or of the run that the samples
+belong to, or training's defaults; a key set after it overrides them. What carries loss stands in «…»."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "samples",
         type=path_argument,
-        metavar="SAMPLES.jsonl",
-        help="file of `gatt synth`, or that compressed (.gz, .xz)",
+        metavar="RUN | SAMPLES.jsonl",
+        help="the folder of a run of `gatt run`, or a file of `gatt synth`, also compressed (.gz, .xz)",
     )
     parser.add_argument(
         "--html", type=path_argument, metavar="FILE",
@@ -69,12 +69,10 @@ def run(args: argparse.Namespace) -> int:
     from gatt.models.load import load_config, load_tokenizer
     from gatt.runs.atomic_file import atomic_write_text
 
-    # What else a run must be told makes no difference here, so the file may lack it.
-    args.overrides += [f"--samples={json.dumps([str(args.samples)])}", "--output_dir=."]
-    config = config_from_args(TrainConfig, args)
+    config = training_of(args, [args.samples])
     if args.num_samples < 1:
         raise ConfigError(f"--num_samples is {args.num_samples}: expected at least 1")
-    samples = read_samples(args.samples)
+    samples: Iterable[GattSample] = chain.from_iterable(map(read_samples, config.samples))
     if args.html is None or args.row is not None or args.id is not None:
         samples = iter([_pick(samples, args)])
     tokenizer = load_tokenizer(config.model, config.chat_template_kwargs)

@@ -35,7 +35,7 @@ def test_a_start_can_be_planned_and_its_cases_made(tmp_path, capsys, sentence, i
     out = capsys.readouterr().out
     assert ("JUDGE" in out) == is_judged
     # In a chat a judge's place would pass every reply.
-    assert ("--entry mine.rule" in out) != is_judged
+    assert ("--instruction" in out.splitlines()[-1]) == is_judged
     assert set(files(folder)) == {"run.yaml", "catalog.yaml", "dialogues.jsonl"} | (
         {"judged.yaml"} if is_judged else set()
     )

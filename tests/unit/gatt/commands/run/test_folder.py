@@ -1,0 +1,100 @@
+"""Commands that take the folder of a run: its settings, its samples, its adapter, its evaluation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from eval.commands.report import _evaluation_of
+from gatt.cli import main
+from gatt.commands.run.command import load_run
+from gatt.commands.run.folder import talk_of, training_of, with_values
+from gatt.config.load import save_config
+from gatt.data.catalog.read import load_catalog
+from gatt.errors import ConfigError
+from tests.support.models.tiny import sample, save_tiny_model, write_samples
+
+
+@pytest.fixture
+def bot(tmp_path: Path) -> Path:
+    """A run of `gatt init` whose samples are there, with a resolved run file beside them."""
+    model, bot = save_tiny_model(tmp_path / "model"), tmp_path / "bot"
+    main(["init", str(bot), "--model", str(model)])
+    (bot / "run" / "synth").mkdir(parents=True)
+    write_samples(bot / "run" / "synth" / "samples.jsonl", [sample(1), sample(2)])
+    run = load_run(bot)
+    (bot / "run" / "run.yaml").write_text(json.dumps(run.as_dict()), encoding="utf-8")
+    return bot
+
+
+def words(*overrides: str, config: Path | None = None) -> argparse.Namespace:
+    return argparse.Namespace(config=config, overrides=[*overrides])
+
+
+def test_samples_are_shown_as_their_run_trains_them(bot: Path, capsys) -> None:
+    samples, trained = bot / "run/synth/samples.jsonl", load_run(bot).stages[1].config
+    for place in (bot, bot / "run"):
+        assert training_of(words(), [place]) == trained
+    of_file = training_of(words("--max_length=77"), [samples])
+    assert (of_file.model, of_file.history, of_file.max_length) == (trained.model, "reference", 77)
+    assert of_file.samples == (samples,)
+    assert training_of(words("model=m"), [bot]).model == "m"
+    output = bot / "rows.jsonl"
+    assert main(["rows", str(bot), "--format", "trl", "--output", str(output)]) == 0
+    by_file = bot / "by_file.jsonl"
+    assert main(["rows", str(samples), "--format", "trl", "--output", str(by_file)]) == 0
+    assert output.read_bytes() == by_file.read_bytes() != b""
+    assert main(["show", str(bot), "--row", "2"]) == 0
+    assert "sea 2" in capsys.readouterr().out
+
+
+def test_files_of_no_run_have_the_settings_of_config_or_the_defaults(
+    tmp_path: Path, caplog
+) -> None:
+    samples = write_samples(tmp_path / "samples.jsonl", [sample(1)])
+    default = training_of(words(), [samples])
+    assert "defaults of training" in caplog.text
+    file = tmp_path / "train.yaml"
+    save_config(default, file)
+    assert training_of(words("seed=3", config=file), [samples]).seed == 3
+
+
+@pytest.mark.parametrize(
+    ("places", "config", "fact"),
+    [
+        (["bot", "bot"], None, "other samples"),
+        (["bot"], "bot/run.yaml", "--config"),
+        (["model"], None, "without run.yaml"),
+    ],
+)
+def test_folders_that_say_nothing(
+    bot: Path, places: list[str], config: str | None, fact: str
+) -> None:
+    file = config and bot.parent / config
+    with pytest.raises(ConfigError, match=fact):
+        training_of(words(config=file or None), [bot.parent / place for place in places])
+
+
+def test_a_talk_has_the_model_the_adapter_and_the_catalogue_of_its_run(bot: Path) -> None:
+    with pytest.raises(ConfigError, match="no adapter yet: `gatt run"):
+        talk_of(bot)
+    adapter = bot / "run" / "train" / "adapter"
+    adapter.mkdir(parents=True)
+    found = talk_of(bot)
+    assert found["model"] == str(bot.parent / "model")
+    assert found["adapter"] == adapter
+    assert [e.id for e in load_catalog(*map(Path, found["catalog"])).entries] == ["mine.rule"]
+    args = argparse.Namespace(model="other", adapter=None, catalog=None)
+    assert with_values(args, found).model == "other"
+    assert with_values(args, found).adapter == adapter
+
+
+def test_the_report_of_a_run_is_that_of_its_evaluation(bot: Path) -> None:
+    assert _evaluation_of(str(bot)) == f"bot={bot}/run/eval"
+    assert _evaluation_of(f"mine={bot}") == f"mine={bot}/run/eval"
+    (bot / "results.json").touch()
+    assert _evaluation_of(str(bot)) == str(bot)
+    assert _evaluation_of("nowhere") == "nowhere"
