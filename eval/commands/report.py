@@ -35,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "page's first chart)",
     )  # fmt: skip
     parser.add_argument(
+        "--ratings", type=path_argument, action="append", default=[], metavar="FILE",
+        help="ratings.jsonl, as the page of a report or `gatt chat --web` saves it: how often a reader found "
+        "replies good, beside the rules; any number of times",
+    )  # fmt: skip
+    parser.add_argument(
         "--baseline", metavar="ARM",
         help="compare all others with this arm, case by case, in place of that of the evaluation or, of "
         "several runs, of the first",
@@ -55,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from eval.report.data.selection import Curves
     from eval.report.page.render import render_report
     from eval.report.tables.written import markdown_tables
+    from gatt.data.ratings import read_ratings
     from gatt.runs.atomic_file import atomic_write_text
 
     runs = read_runs([_evaluation_of(word) for word in args.runs])
@@ -71,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
         results["differences"] = compared(runs, args.baseline)
     elif len(runs) > 1 and not missing:
         results["differences"] = [*results["differences"], *compared(runs)]
-    render_report(results, () if missing else samples_of(runs), output)
+    ratings = [rating for file in args.ratings for rating in read_ratings(file)]
+    render_report(results, () if missing else samples_of(runs), output, ratings)
     sys.stdout.write(f"{output} ({output.stat().st_size / 1e6:.1f} MB)\n")
     if args.markdown:
         atomic_write_text(args.markdown, markdown_tables(results))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from gatt.errors import DataError
+from gatt.runs.store import parsed_records
+from gatt.runs.typed import ShapeError, typed
 
 Thumb = Literal["up", "down"]
 THUMBS: tuple[str, ...] = get_args(Thumb)
@@ -24,7 +26,7 @@ class Rating:
     """
 
     case: str
-    """The dialogue: the case of an evaluation, or a name that `gatt chat` gave to the talk."""
+    """The dialogue: the anchor of its case on the page of a report, or the name of a talk of `gatt chat`."""
     arm: str
     """The model, as the page names it."""
     turn: int
@@ -40,6 +42,23 @@ class Rating:
             raise DataError(f"rating {self.rating!r}: expected one of {', '.join(THUMBS)}")
         if self.turn < 1:
             raise DataError(f"turn {self.turn} of a rating: expected 1 or more")
+
+
+def read_ratings(path: Path) -> list[Rating]:
+    """Return the ratings of a file, of several of the same reply the last one.
+
+    Raises:
+        DataError: no such file, or a line that is no rating, with its number.
+    """
+    ratings = (rating for _, rating in parsed_records(path, _parse, is_whole=True))
+    return list({(one.case, one.arm, one.turn): one for one in ratings}.values())
+
+
+def _parse(_: int, raw: dict[str, Any]) -> Rating:
+    try:
+        return typed(Rating, raw)
+    except ShapeError as error:
+        raise DataError(f"no rating: {error}") from None
 
 
 def append_rating(path: Path, rating: Rating) -> None:

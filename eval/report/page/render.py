@@ -29,6 +29,7 @@ from eval.report.data.selection import (
     signed,
 )
 from eval.report.data.transcripts import Transcripts, examples, packed, verdict_of
+from eval.report.tables.rated import rated_section
 from eval.report.tables.sections import (
     Cell,
     Table,
@@ -37,6 +38,7 @@ from eval.report.tables.sections import (
     row,
     table_sections,
 )
+from gatt.data.ratings import Rating
 from gatt.runs.atomic_file import atomic_stream
 
 Record = Mapping[str, Any]
@@ -102,25 +104,31 @@ def _fall_table(falls: Sequence[Record]) -> Table:
 
 
 STYLES = ("base.css", "results.css", "transcripts.css", "print.css")
-SCRIPTS = ("store.js", "filters.js", "turns.js", "cards.js", "moving.js")
+SCRIPTS = ("store.js", "filters.js", "ratings.js", "turns.js", "cards.js", "moving.js")
 """One script, in this order: what is used stands before what uses it."""
 FACTS = {"name": 80, "model": 80, "adapter": 80, "time": 10}
 """Keys of `run` that the head of the page shows, and their most characters: of the time the day."""
 
 
-def render_report(results: Mapping[str, Any], samples: Iterable[Sample], path: Path) -> None:
+def render_report(
+    results: Mapping[str, Any],
+    samples: Iterable[Sample],
+    path: Path,
+    ratings: Sequence[Rating] = (),
+) -> None:
     """Write the report as one self-contained HTML file, replacing an older one whole.
 
     Args:
         results: the value of `results.json`.
         samples: the replies that the transcripts show, in any order; may be empty.
         path: of the file; its folder is made.
+        ratings: of replies by hand, which get a section.
 
     Raises:
         DataError: `results` breaks its contract (see `Curves.of`), or what the samples raise.
         StoreError: the file cannot be written.
     """
-    _write(report_text(results, samples), path)
+    _write(report_text(results, samples, ratings), path)
 
 
 def render_attention(data: Mapping[str, Any], path: Path) -> None:
@@ -144,10 +152,12 @@ def _write(page: str, path: Path) -> None:
         stream.write(page.encode("utf-8", "backslashreplace"))
 
 
-def report_text(results: Mapping[str, Any], samples: Iterable[Sample]) -> str:
+def report_text(
+    results: Mapping[str, Any], samples: Iterable[Sample], ratings: Sequence[Rating] = ()
+) -> str:
     """Return the whole page; see `render_report`."""
     curves = Curves.of(results)
-    context = _context(results, curves, Transcripts(curves.arms, samples))
+    context = _context(results, curves, Transcripts(curves.arms, samples), ratings)
     return _environment(curves.arms).get_template("page.html.j2").render(context)
 
 
@@ -180,11 +190,16 @@ def _text(name: str) -> str:
 
 
 def _context(
-    results: Mapping[str, Any], curves: Curves, transcripts: Transcripts
+    results: Mapping[str, Any],
+    curves: Curves,
+    transcripts: Transcripts,
+    ratings: Sequence[Rating],
 ) -> dict[str, Any]:
     """Return what the templates show."""
     answer = headline(curves)
     sections = table_sections(curves, results, answer.turn)
+    if rated := rated_section(ratings, transcripts.cases):
+        sections.insert(0, rated)
     run = results.get("run") or {}
     script = "\n".join(map(_text, SCRIPTS))
     attention = results.get("attention")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eval.records.samples import Sample
+from eval.report.data.transcripts import Transcripts
+from eval.report.tables.rated import rated_section
+from gatt.data.ratings import read_ratings
 from tests.support.runs.fake_samples import HOSTILE
 from tests.support.texts.browser import choose, focused, opened_card, shown
 
@@ -164,6 +168,34 @@ def test_replies_are_coloured_by_verdict_and_their_evidence_marked(open_page: Op
     }
     assert colours["pass"] != colours["fail"]
     assert first.locator(".verdicts").inner_text().startswith("✗ terms v1 found it")
+
+
+def test_thumbs_stay_in_the_browser_and_are_saved_for_the_report(
+    open_page: Open, tmp_path: Path, made_samples: list[Sample]
+) -> None:
+    page = open_page(f"#{FRENCH}")
+    replies = opened_card(page, FRENCH).locator(".turn .reply:has(.thumbs)")
+    save = page.locator("#save-ratings")
+    assert save.is_hidden()
+    for number, label in ((0, "bad reply"), (1, "bad reply"), (1, "good reply"), (2, "bad reply")):
+        replies.nth(number).get_by_label(label).click()
+    replies.nth(2).get_by_label("bad reply").click()
+    page.reload()
+    pressed = page.locator(".thumbs button[aria-pressed=true]")
+    opened_card(page, FRENCH)
+    assert pressed.evaluate_all("all => all.map((one) => one.dataset.thumb)") == ["down", "up"]
+    assert save.inner_text() == "Save 2 ratings"
+    with page.expect_download() as downloading:
+        save.click()
+    file = tmp_path / "ratings.jsonl"
+    downloading.value.save_as(file)
+    first, second = read_ratings(file)
+    assert (first.arm, first.turn, first.rating, first.reply) == ("base", 1, "down", EVIDENCE)
+    assert (second.case, second.rating) == (FRENCH, "up")
+    section = rated_section([first, second], Transcripts(["base", "gatt"], made_samples).cases)
+    assert section is not None
+    rows = [[cell.counts for cell in row] for row in section.tables[0].rows]
+    assert rows[0] == ["", "0/1", "", "0/1"]
 
 
 def test_a_hostile_reply_is_text(open_page: Open) -> None:

@@ -55,6 +55,7 @@ function reply(found, arm, row) {
   head.append(element("b", "verdict", words));
   if (FINISHES[row.f]) head.append(`, ${FINISHES[row.f]}`);
   if (row.l) head.append(`, ${row.l} if read leniently`);
+  if (!row.p) head.append(thumbs(found, arm, row));
   node.append(head, message(row.r, row.v));
   const lines = element("ul", "verdicts");
   for (const verdict of row.v ?? []) lines.append(verdictLine(verdict));

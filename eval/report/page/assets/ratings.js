@@ -1,0 +1,68 @@
+// Replies rated by hand: kept in this browser, saved as JSON lines for `gatt report --ratings`.
+
+const RATED = `gatt-ratings ${location.pathname}`;
+const saveRatings = document.getElementById("save-ratings");
+const ratings = new Map(storedRatings());
+
+// A browser may refuse to store what a file from the disk asks for: then the ratings live as long as the page.
+function storedRatings() {
+  try {
+    return JSON.parse(localStorage.getItem(RATED) ?? "[]");
+  } catch {
+    return [];
+  }
+}
+
+function keepRatings() {
+  try {
+    localStorage.setItem(RATED, JSON.stringify([...ratings]));
+  } catch {
+    // Saving as a file still works.
+  }
+  saveRatings.hidden = ratings.size === 0;
+  saveRatings.textContent = `Save ${ratings.size} rating${ratings.size === 1 ? "" : "s"}`;
+}
+
+// The two thumbs of a reply; the one that is pressed again is taken back.
+function thumbs(found, arm, row) {
+  const key = JSON.stringify([found.id, arm.key, row.t]);
+  const node = element("span", "thumbs");
+  for (const [thumb, glyph, label] of [["up", "👍", "good reply"], ["down", "👎", "bad reply"]]) {
+    const button = element("button", "", glyph);
+    button.type = "button";
+    button.title = label;
+    button.setAttribute("aria-label", label);
+    button.dataset.thumb = thumb;
+    button.addEventListener("click", () => {
+      if (ratings.get(key)?.rating === thumb) ratings.delete(key);
+      else ratings.set(key, ratingOf(found, arm, row, thumb));
+      keepRatings();
+      showPressed(node, key);
+    });
+    node.append(button);
+  }
+  showPressed(node, key);
+  return node;
+}
+
+function showPressed(node, key) {
+  const rating = ratings.get(key)?.rating;
+  for (const button of node.children) button.setAttribute("aria-pressed", String(button.dataset.thumb === rating));
+}
+
+function ratingOf(found, arm, row, thumb) {
+  return {
+    case: found.id, arm: arm.key, turn: row.t, rating: thumb,
+    instruction: found.instruction?.[0] ?? "", message: row.u, reply: row.r,
+  };
+}
+
+saveRatings.addEventListener("click", () => {
+  const lines = [...ratings.values()].map((one) => `${JSON.stringify(one)}\n`);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
+  link.download = "ratings.jsonl";
+  link.click();
+  URL.revokeObjectURL(link.href);
+});
+keepRatings();

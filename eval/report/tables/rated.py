@@ -1,0 +1,54 @@
+"""Replies rated by hand, beside what the rules say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from eval.metrics.intervals import wilson_interval
+from eval.report.data.selection import NO_BREAK, bounds, percent
+from eval.report.data.transcripts import Case, verdict_of
+from eval.report.tables.sections import Cell, Section, Table, arm_cell, row
+from gatt.data.ratings import Rating
+from gatt.verifiers.base import Status
+
+LEAD = (
+    "Thumbs of a reader, each for one reply. Where rules and reader differ often, look at these replies first: "
+    "the rules judge what the instruction and the turn ask for, not whether one would send the reply."
+)
+
+
+def rated_section(ratings: Sequence[Rating], cases: Iterable[Case]) -> Section | None:
+    """Return how many replies of each arm were rated good, in all and by the verdict of the rules.
+
+    Args:
+        ratings: of replies of the page, by the anchor of their case, or of a talk, which no rule judged here.
+        cases: of the page.
+    """
+    if not ratings:
+        return None
+    statuses: dict[tuple[str, str, int], Status] = {
+        (case.anchor, arm, reply.turn): verdict_of(reply)
+        for case in cases
+        for arm, replies in case.samples.items()
+        for reply in replies
+        if reply.kind == "turn"
+    }
+    rows = []
+    for arm in dict.fromkeys(rating.arm for rating in ratings):
+        of_arm = [rating for rating in ratings if rating.arm == arm]
+        judged = [(r, statuses.get((r.case, r.arm, r.turn))) for r in of_arm]
+        by_status = [
+            _good([r for r, one in judged if one == wanted]) for wanted in ("pass", "fail")
+        ]
+        rows.append(row(arm_cell(arm), _good(of_arm), *by_status))
+    heads = ("arm", "rated good", "of the rules' passes", "of their fails")
+    table = Table("Good replies", heads, tuple(rows), is_folded=False)
+    return Section("rated", "Rated by hand", LEAD, [table], is_first=True)
+
+
+def _good(ratings: Sequence[Rating]) -> Cell:
+    if not ratings:
+        return Cell("–")
+    num, total = sum(rating.rating == "up" for rating in ratings), len(ratings)
+    interval = bounds(*wilson_interval(num, total)).replace(" ", NO_BREAK)
+    return Cell(f"{percent(num / total)}{NO_BREAK}%", interval, f"{num}/{total}")
