@@ -30,7 +30,11 @@ INSTRUCTION: Final = "Always answer in French."
 NUM_TURNS: Final = 20
 MOST_LOAD: Final = 0.3
 """Most other work a core over the last minute, with which speed is measured."""
+PATIENCE: Final = 300.0
+"""Seconds to wait until a machine is quiet; the start of the server counts as work for a minute."""
 NUM_PROMPTS: Final = 96
+NUM_DIALOGUES: Final = 32
+NUM_ROLLOUT_ROUNDS: Final = 2
 NUM_AT_ONCE: Final = 32
 NUM_TOGETHER: Final = 16
 NUM_ROUNDS: Final = 3
@@ -152,8 +156,14 @@ def cache(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def speed(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Return reply tokens a second, served and here; None on a machine with other work."""
-    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    """Return reply tokens a second, served and here; None on a machine with other work.
+
+    Of prompts without a history, by the base model and by the adapter, and of whole dialogues in which the
+    adapter reads its own replies. The engines take turns.
+    """
+    until = time.monotonic() + PATIENCE
+    while (load := _load()) > MOST_LOAD and time.monotonic() < until:
+        time.sleep(5)
     if load > MOST_LOAD:
         print(
             f"speed: not measured, the machine has other work (load {load:.1f} a core): run again later"
@@ -183,7 +193,31 @@ def speed(args: argparse.Namespace) -> dict[str, Any] | None:
                 seconds = time.perf_counter() - start
                 rounds[name].append(round(sum(r.num_tokens for r in said) / seconds, 1))
         found["tokens_a_second"][adapter or "base"] = rounds
+    talks: dict[str, list[float]] = {name: [] for name in engines}
+    for _ in range(NUM_ROLLOUT_ROUNDS):
+        for name, engine in engines.items():
+            talks[name].append(_dialogues(engine, params))
+    found["dialogues"] = {"num": NUM_DIALOGUES, "turns": NUM_TURNS, "tokens_a_second": talks}
     return found
+
+
+def _dialogues(engine: Any, params: SamplingParams) -> float:
+    """Return the reply tokens a second of dialogues in which the adapter reads its own replies."""
+    texts = [text for topic in question_bank().topics.values() for text in topic]
+    talks = [[Message("system", INSTRUCTION)] for _ in range(NUM_DIALOGUES)]
+    num_tokens, start = 0, time.perf_counter()
+    for turn in range(NUM_TURNS):
+        for number, talk in enumerate(talks):
+            talk.append(Message("user", texts[(number * NUM_TURNS + turn) % len(texts)]))
+        asked = [GenerationRequest(f"{n}/{turn}", tuple(t), str(n)) for n, t in enumerate(talks)]
+        for talk, said in zip(talks, engine.generate(asked, params, "gatt"), strict=True):
+            talk.append(Message("assistant", said.text or "…"))
+            num_tokens += said.num_tokens
+    return round(num_tokens / (time.perf_counter() - start), 1)
+
+
+def _load() -> float:
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
 PARTS: Final[Mapping[str, Any]] = {
