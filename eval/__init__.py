@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from gatt.runs.short_names import short_names
 
 if TYPE_CHECKING:
     from eval.config import EvalConfig
@@ -14,15 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["EvalConfig", "evaluate"]
 
-_PLACES: Final = {"EvalConfig": "eval.config", "evaluate": "eval.run"}
-
-
-def __getattr__(name: str) -> Any:
-    """Return a public name, imported on first use."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+__getattr__, __dir__ = short_names(__name__, {"EvalConfig": "eval.config", "evaluate": "eval.run"})

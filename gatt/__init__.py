@@ -14,8 +14,9 @@ dialogues need no torch.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any, Final
+
+from gatt.runs.short_names import short_names
 
 if TYPE_CHECKING:
     from gatt.comb.collator import GattCollator
@@ -44,6 +45,7 @@ _PLACES: Final = {
     "GattTrainer": "gatt.train.trainer",
     "TrainConfig": "gatt.train.config",
 }
+_get, __dir__ = short_names(__name__, {**_PLACES, "__version__": ""})
 
 
 def __getattr__(name: str) -> Any:
@@ -52,10 +54,4 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("ghost-attention")
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return _get(name)

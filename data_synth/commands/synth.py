@@ -15,6 +15,8 @@ from gatt.generation.cluster.config import add_workers_argument, with_workers
 HELP = "make training samples: put instructions on dialogues and sample replies that follow them"
 TAKES_OVERRIDES = True
 CONFIG = SynthConfig
+MODEL = "teacher.engine.model"
+"""The key that a run sets for all its stages."""
 PLAN = "data_synth.commands.synth_plan"
 """Module whose `planned` says what `--plan` prints."""
 FIRST = (

@@ -21,6 +21,8 @@ from gatt.generation.servers.config import ServerConfig
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True
 CONFIG = EvalConfig
+MODEL = "engine.model"
+"""The key that a run sets for all its stages."""
 PLAN = "eval.commands.eval_plan"
 """Module whose `planned` says what `--plan` prints."""
 FIRST = (

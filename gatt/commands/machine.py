@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ class Machine:
     model_bytes: int
     """Memory for a model and its training: of the first GPU, else what is free of the main memory."""
     device: Literal["cuda", "cpu"] = "cpu"
+    has_vllm: bool = False
+    """Whether vLLM is installed beside this package."""
     """That a run takes."""
 
     @classmethod
@@ -27,7 +30,8 @@ class Machine:
         import torch
 
         if torch.cuda.is_available():
-            return cls(torch.cuda.mem_get_info(0)[1], "cuda")
+            has_vllm = importlib.util.find_spec("vllm") is not None
+            return cls(torch.cuda.mem_get_info(0)[1], "cuda", has_vllm)
         info = Path("/proc/meminfo")
         # What is available counts caches that can be dropped.
         text = info.read_text(encoding="ascii") if info.exists() else ""
@@ -97,6 +101,8 @@ class Settings:
     has_int8: bool
     """Whether the teacher computes in int8: half the time on a processor, which a small model need not."""
     max_rows: int
+    starts_vllm: bool
+    """Whether sampling and evaluation go through a vLLM that the run starts itself."""
     memory: str
     """One line on what the model takes and what there is."""
     is_too_large: bool
@@ -127,6 +133,7 @@ def choose_settings(weights: int | None, machine: Machine) -> Settings:
         is_small=number <= RATES[0][0],
         has_int8=not has_gpu and number > RATES[0][0],
         max_rows=64 if has_gpu or number <= RATES[0][0] else 32,
+        starts_vllm=has_gpu and machine.has_vllm,
         memory=f"{number * (0.6 if is_packed else machine.weight_bytes) / GB:.2g} GB of {kind} weights, "
         f"{needs / GB:.2g} GB to train; this machine has {has / GB:.2g} GB",
         # Engines hold plain weights.

@@ -17,6 +17,8 @@ from gatt.train.config import TrainConfig
 HELP = "train a LoRA adapter on samples, on all GPUs that are visible"
 TAKES_OVERRIDES = True
 CONFIG = TrainConfig
+MODEL = "model"
+"""The key that a run sets for all its stages."""
 PLAN = "gatt.commands.run.train_plan"
 """Module whose `planned` says what `--plan` prints."""
 FIRST = (

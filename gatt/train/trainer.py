@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -64,44 +64,6 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     its micro-batches on all processes, however they are spread; with `preference`
     the mean over their pairs, and that over tokens of other objectives beside it. A
     micro-batch without a target contributes zero and stays in the graph.
-
-    Example:
-        A random model stands in for yours, which `gatt.models.load.load_model` loads; samples are those
-        of `gatt.data.sample.read_samples`. `gatt.train.run.train` does all of this, with folders and resume.
-
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> from peft import LoraConfig
-        >>> from transformers import LlamaConfig, LlamaForCausalLM
-        >>> from gatt import Dialogue, GattTrainer, Message, TrainConfig
-        >>> from gatt.models.load import load_tokenizer
-        >>> from gatt.data.sample import GattSample, TurnTarget
-        >>> from gatt.train.data.rows import build_rows
-        >>> from gatt.train.arguments import training_arguments
-        >>> tokenizer = load_tokenizer("smollm2-135m-instruct")
-        >>> model = LlamaForCausalLM(LlamaConfig(
-        ...     vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16,
-        ...     num_hidden_layers=1, num_attention_heads=2,
-        ... ))
-        >>> talk = ("system", "Speak French."), ("user", "Hello!"), ("assistant", "Hi."), ("user", "Well?")
-        >>> dialogue = Dialogue("d1", tuple(Message(role, text) for role, text in talk))
-        >>> targets = TurnTarget(1, "Bonjour !"), TurnTarget(2, "Très bien.")
-        >>> samples = [GattSample("s1", dialogue, None, targets)]
-        >>> folder = Path(mkdtemp())
-        >>> config = TrainConfig(
-        ...     samples=(folder / "samples.jsonl",), output_dir=folder, max_steps=1,
-        ...     gradient_accumulation_steps=1, report_to="none", disable_tqdm=True,
-        ... )
-        >>> rows, report = build_rows(samples, tokenizer, config, why_not_packable=lambda: None)
-        >>> trainer = GattTrainer(
-        ...     model, config, training_arguments(config), rows, tokenizer=tokenizer,
-        ...     layout=report.layout,
-        ...     peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear"),
-        ... )
-        >>> trainer.train().global_step
-        1
-        >>> trainer.num_supervised_tokens == report.num_supervised_tokens > 0
-        True
     """
 
     # `compute_loss` divides by the tokens of the whole step: the base class must not divide again.
@@ -182,6 +144,60 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+
+    @classmethod
+    def from_dialogues(
+        cls,
+        model: Any,
+        tokenizer: Any,
+        dialogues: Iterable[Any],
+        *,
+        args: SFTConfig | None = None,
+        peft_config: Any = None,
+        **settings: Any,
+    ) -> GattTrainer:
+        """Return a trainer of dialogues in memory; `train` trains it and `save_model` saves the adapter.
+
+        For folders, resume and sharding see `gatt.train.run.train`.
+
+        Args:
+            model: a causal LM, or a PEFT model to go on with.
+            tokenizer: the model's own, with a chat template.
+            dialogues: a list, a `Dataset` or any iterable of rows, see `gatt.train.dialogues.samples_of`.
+            args: TRL's settings, of which those are taken that `TrainConfig` has too.
+            peft_config: of a fresh adapter; default: `lora` of the settings.
+            settings: keys of `TrainConfig`, above `args`.
+
+        Raises:
+            ConfigError: a model or tokenizer of another kind, an unknown or wrong setting.
+            DataError: a row that is no dialogue, with its number.
+            TrainingError: nothing can be learned.
+            TemplateError: a template under which replies cannot be learned.
+
+        Example:
+            >>> from tempfile import mkdtemp
+            >>> from transformers import LlamaConfig, LlamaForCausalLM
+            >>> from gatt import GattTrainer
+            >>> from gatt.models.load import load_tokenizer
+            >>> tokenizer = load_tokenizer("smollm2-135m-instruct")
+            >>> model = LlamaForCausalLM(LlamaConfig(
+            ...     vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16,
+            ...     num_hidden_layers=1, num_attention_heads=2,
+            ... ))
+            >>> dialogues = [{"messages": [
+            ...     {"role": "system", "content": "Speak French."}, {"role": "user", "content": "Hello!"},
+            ...     {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "Well?"},
+            ... ], "targets": ["Bonjour !", "Très bien."]}]
+            >>> trainer = GattTrainer.from_dialogues(
+            ...     model, tokenizer, dialogues, output_dir=mkdtemp(), max_steps=1, report_to="none",
+            ...     lora={"r": 4}, disable_tqdm=True, gradient_accumulation_steps=1,
+            ... )
+            >>> trainer.train().global_step
+            1
+        """
+        from gatt.train.dialogues import trainer_arguments
+
+        return cls(**trainer_arguments(model, tokenizer, dialogues, args, peft_config, settings))
 
     def _starting_weights(self, config: TrainConfig) -> dict[str, torch.Tensor]:
         """Return copies of the adapter's weights, by name; none where nothing compares with them.

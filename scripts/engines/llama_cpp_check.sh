@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # llama.cpp's server, on a CPU: installs it (the package xllamacpp has it built), writes SmolLM2-135M and the model with its
 # adapter merged as GGUF files, serves both by name, and compares with the local engine as vllm_check.sh does.
-#   scripts/engines/llama_cpp_check.sh [PART…]     PARTs: replies together synth chat cache speed (default: all)
+#   scripts/engines/llama_cpp_check.sh [PART…]     PARTs: replies together synth chat cache speed dialogues (default: all)
 # Results: results/engines/llama_cpp.json and README.md. Stop it at any time: it goes on where it was, and passes over what
 # is done (delete runs/engines/llama_cpp to do it all again). Needs 2 GB of disk and a quarter of an hour.
 #   LLAMA_ENV  folder of its own environment, made here if it is missing (default .cache/llama_cpp)

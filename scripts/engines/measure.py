@@ -34,7 +34,6 @@ PATIENCE: Final = 300.0
 """Seconds to wait until a machine is quiet; the start of the server counts as work for a minute."""
 NUM_PROMPTS: Final = 96
 NUM_DIALOGUES: Final = 32
-NUM_ROLLOUT_ROUNDS: Final = 2
 NUM_AT_ONCE: Final = 32
 NUM_TOGETHER: Final = 16
 NUM_ROUNDS: Final = 3
@@ -156,22 +155,10 @@ def cache(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def speed(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Return reply tokens a second, served and here; None on a machine with other work.
-
-    Of prompts without a history, by the base model and by the adapter, and of whole dialogues in which the
-    adapter reads its own replies. The engines take turns.
-    """
-    until = time.monotonic() + PATIENCE
-    while (load := _load()) > MOST_LOAD and time.monotonic() < until:
-        time.sleep(5)
-    if load > MOST_LOAD:
-        print(
-            f"speed: not measured, the machine has other work (load {load:.1f} a core): run again later"
-        )
+    """Return reply tokens a second without a history, served and here, or None: see `_quiet_load`."""
+    load, engines = _quiet_load(), _engines(args)
+    if load is None:
         return None
-    config = EngineConfig(model=args.model, max_rows=NUM_AT_ONCE)
-    local = make_engine(config, {"gatt": args.adapter})
-    engines = {"served": _served(args), "local": local}
     requests = _requests(NUM_PROMPTS)
     params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
     found: dict[str, Any] = {
@@ -193,12 +180,38 @@ def speed(args: argparse.Namespace) -> dict[str, Any] | None:
                 seconds = time.perf_counter() - start
                 rounds[name].append(round(sum(r.num_tokens for r in said) / seconds, 1))
         found["tokens_a_second"][adapter or "base"] = rounds
-    talks: dict[str, list[float]] = {name: [] for name in engines}
-    for _ in range(NUM_ROLLOUT_ROUNDS):
-        for name, engine in engines.items():
-            talks[name].append(_dialogues(engine, params))
-    found["dialogues"] = {"num": NUM_DIALOGUES, "turns": NUM_TURNS, "tokens_a_second": talks}
     return found
+
+
+def dialogues(args: argparse.Namespace) -> dict[str, Any] | None:
+    """Return reply tokens a second of whole dialogues, served and here, or None: see `_quiet_load`."""
+    load, engines = _quiet_load(), _engines(args)
+    if load is None:
+        return None
+    params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
+    return {
+        "num": NUM_DIALOGUES,
+        "turns": NUM_TURNS,
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+        "load_a_core_before": round(load, 2),
+        "tokens_a_second": {name: _dialogues(one, params) for name, one in engines.items()},
+    }
+
+
+def _engines(args: argparse.Namespace) -> dict[str, Any]:
+    config = EngineConfig(model=args.model, max_rows=NUM_AT_ONCE)
+    return {"served": _served(args), "local": make_engine(config, {"gatt": args.adapter})}
+
+
+def _quiet_load() -> float | None:
+    """Return the load a core once it is low, or None on a machine that has other work."""
+    until = time.monotonic() + PATIENCE
+    while (load := os.getloadavg()[0] / (os.cpu_count() or 1)) > MOST_LOAD:
+        if time.monotonic() > until:
+            print(f"not measured, the machine has other work (load {load:.1f} a core)")
+            return None
+        time.sleep(5)
+    return load
 
 
 def _dialogues(engine: Any, params: SamplingParams) -> float:
@@ -216,12 +229,8 @@ def _dialogues(engine: Any, params: SamplingParams) -> float:
     return round(num_tokens / (time.perf_counter() - start), 1)
 
 
-def _load() -> float:
-    return os.getloadavg()[0] / (os.cpu_count() or 1)
-
-
 PARTS: Final[Mapping[str, Any]] = {
-    part.__name__: part for part in (replies, together, synth, chat, cache, speed)
+    part.__name__: part for part in (replies, together, synth, chat, cache, speed, dialogues)
 }
 
 

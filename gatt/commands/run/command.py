@@ -3,14 +3,15 @@
 A run file holds an output folder and the configuration of each stage::
 
     output_dir: runs/demo
+    model: qwen2.5-coder-0.5b-instruct                       # of every stage that names no other
     synth: {output_dir: "{run}/synth", ...}                  # as `gatt synth` takes it
     train: {samples: ["{run}/synth/samples.jsonl"], ...}     # as `gatt train` takes it
     eval:  {output_dir: "{run}", ...}                        # as `gatt eval` takes it
 
 `{run}` in any text stands for the output folder, `{here}` for the folder of the
-file. A stage is a command module with `CONFIG`, its configuration class, `PLAN`
-(see `gatt.commands.run.plan`), and `execute(config) -> str`, which does the work,
-goes on with what it finds, and returns one line on the outcome. It may have
+file. A stage is a command module with `CONFIG`, its configuration class, `MODEL`, the
+key of its model, `PLAN` (see `gatt.commands.run.plan`), and `execute(config) -> str`, which
+does the work, goes on with what it finds, and returns one line on the outcome. It may have
 `check(config)`, which raises what can be known before the stages in front of it
 have run.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
+import json
 import re
 import shlex
 import sys
@@ -36,7 +38,7 @@ from gatt.config.load import config_dict, config_file, load_config
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
-from gatt.runs.yaml_file import dump_yaml
+from gatt.runs.yaml_file import dump_yaml, read_mapping
 
 HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
 TAKES_OVERRIDES = True
@@ -87,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "keys of the file (each can be set after it, as --train.learning_rate=1e-4):\n"
         "  output_dir: folder of the run; {run} in any text of a stage stands for it,\n"
         "    and {here} for the folder of this file\n"
+        "  model: of every stage that names no other\n"
         f"{keys}\n"
         "A stage that the file leaves out is skipped."
     )
@@ -115,7 +118,9 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
         GattError: the command of a stage cannot be loaded.
     """
     path = config_file(path / RUN_FILE if path.is_dir() else path)
-    config, given = load_stages(STAGES, path, overrides, (("output_dir", Path),))
+    model = ("model", str | None, dataclasses.field(default=None))
+    overrides = [*_of_model(path, overrides), *overrides]
+    config, given = load_stages(STAGES, path, overrides, (("output_dir", Path), model))
     if not given:
         raise ConfigError(f"{path}: no stage in it: expected at least one of {', '.join(STAGES)}")
     problems: list[str] = []
@@ -131,11 +136,29 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     return Run(output_dir, tuple(stages))
 
 
+def _of_model(path: Path, overrides: Sequence[str]) -> list[str]:
+    """Return overrides that give the model of a run to its stages that name none."""
+    values = read_mapping(path).values
+    given = [word.partition("=") for word in overrides]
+    model = next(
+        (text for key, _, text in given[::-1] if key.lstrip("-") == "model"), values.get("model")
+    )
+    found = []
+    for name in STAGES if model else ():
+        stage, key = values.get(name), load_command(commands()[name]).MODEL
+        within = stage
+        for part in key.split("."):
+            within = within.get(part) if isinstance(within, Mapping) else None
+        if isinstance(stage, Mapping) and within is None:
+            found.append(f"{name}.{key}={json.dumps(model)}")
+    return found
+
+
 def load_stages(
     names: Sequence[str],
     path: Path | None,
     overrides: Sequence[str],
-    more: Sequence[tuple[str, Any]] = (),
+    more: Sequence[tuple[Any, ...]] = (),
 ) -> tuple[Any, list[Stage]]:
     """Return a configuration whose keys are stages, and the stages that it has.
 
@@ -143,7 +166,7 @@ def load_stages(
         names: of commands, each an optional key with the configuration of that command.
         path: the file; None for overrides alone.
         overrides: dotted, above the file.
-        more: further keys with their types, all of which have to be there.
+        more: further keys with their types, and a field where they may be left out.
 
     Raises:
         ConfigError: with every problem of every stage.

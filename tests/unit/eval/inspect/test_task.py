@@ -221,6 +221,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.processes
 def test_the_command_line_runs_a_shipped_suite_by_name(tmp_path) -> None:
     done = command(tmp_path, "gatt/custom", "-T", "turns=1,2,3", "--display", "none")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -53,6 +53,7 @@ def test_the_blocks_are_those_that_torch_finds(monkeypatch, most_pairs, window) 
     assert mask.seq_lengths == expected.seq_lengths
 
 
+@pytest.mark.processes
 def test_there_are_as_many_kernels_as_buckets_and_kinds_of_layer(monkeypatch) -> None:
     """Trap 10: 14 lengths stay fused, beyond torch's own limit of 8, and share kernels."""
     graphs = []

@@ -21,6 +21,7 @@ def test_the_report_names_what_is_there_and_no_place_of_the_user(monkeypatch, ca
     for what in ("torch 2", "GPUs: ", "attention split on cpu in float32: as plain rows"):
         assert what in text
     assert all(f"extra {module}: " in text for module in EXTRAS)
+    assert "server.start vllm: not here" in text
     assert "hf_secret" not in text
     assert str(Path.cwd()) not in text
 

@@ -105,6 +105,17 @@ def test_the_size_of_a_model_is_known_by_its_name(model, expected) -> None:
     assert num_weights(model) == expected
 
 
+def test_where_vllm_is_installed_a_run_starts_it(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(Machine, "here", lambda: Machine(80 * GB, "cuda", has_vllm=True))
+    main(["init", str(tmp_path / "bot"), "--model", "Qwen/Qwen3-8B"])
+    synth, train, evaluation = (stage.config for stage in load_run(tmp_path / "bot").stages)
+    engines = (synth.teacher.engine, evaluation.engine)
+    assert [(e.model, e.server and e.server.start) for e in engines] == [
+        ("Qwen/Qwen3-8B", "vllm")
+    ] * 2
+    assert train.model == "Qwen/Qwen3-8B"
+
+
 def test_settings_follow_size_and_machine() -> None:
     cpu, h100 = Machine(16 * GB), Machine(80 * GB, "cuda")
     small, large = choose_settings(135_000_000, cpu), choose_settings(8_000_000_000, cpu)

@@ -44,7 +44,7 @@ class Stages:
         self.entries: list[importlib.metadata.EntryPoint] = []
         for name in ("eval", "synth", "train"):
             module = ModuleType(f"fake_stage_{name}")
-            vars(module).update(CONFIG=Fake, execute=self._executor(name))
+            vars(module).update(CONFIG=Fake, MODEL="inner.note", execute=self._executor(name))
             monkeypatch.setitem(sys.modules, module.__name__, module)
             entry = importlib.metadata.EntryPoint(name, module.__name__, "gatt.commands")
             self.entries.append(entry)
@@ -113,6 +113,21 @@ def test_the_resolved_file_gives_the_same_run_again(tmp_path, stages) -> None:
     again = load_run(written)
     assert again.as_dict() == run.as_dict()
     assert run.as_dict()["train"]["inner"]["rate"] == 1e-4
+
+
+def test_one_model_is_that_of_every_stage_that_names_no_other(tmp_path, stages) -> None:
+    path = write(
+        tmp_path,
+        "output_dir: OUT\n"
+        "model: 'a: b'\n"
+        "synth: {output_dir: x}\n"
+        "train: {output_dir: y, inner: {note: mine}}\n",
+    )
+    notes = lambda run: [stage.config.inner.note for stage in run.stages]  # noqa: E731
+    assert notes(load_run(path)) == ["a: b", "mine"]
+    assert notes(load_run(path, ["--model=m"])) == ["m", "mine"]
+    assert notes(load_run(path, ["--model=m", "train.inner.note=n"])) == ["m", "n"]
+    assert "model" not in load_run(path).as_dict()
 
 
 def test_every_problem_of_every_stage_is_told_before_anything_runs(tmp_path, stages) -> None:
