@@ -42,8 +42,7 @@ def trainer_arguments(
     ):
         if not isinstance(value, kind):
             raise ConfigError(f"{type(value).__name__} {str(value)[:40]!r}: expected {what}")
-    of_args = {name: getattr(args, name) for name in ("output_dir", *SAME)} if args else {}
-    values = {"samples": ["memory"], "output_dir": "gatt-output", **of_args, **settings}
+    values = {"samples": ["memory"], "output_dir": "gatt-output", **_shared(args), **settings}
     try:
         config = typed(TrainConfig, jsonable(values))
     except ShapeError as error:
@@ -60,6 +59,15 @@ def trainer_arguments(
         "model": model, "config": config, "args": training_arguments(config), "rows": rows,
         "tokenizer": tokenizer, "layout": report.layout, "peft_config": peft_config,
     }  # fmt: skip
+
+
+def _shared(args: SFTConfig | None) -> dict[str, Any]:
+    """Return the settings of TRL that `TrainConfig` has too, without those that are unset."""
+    if args is None:
+        return {}
+    given = {name: getattr(args, name) for name in ("output_dir", "bf16", *SAME)}
+    given["report_to"] = args.report_to or "none"
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def samples_of(rows: Iterable[Any]) -> Iterator[GattSample]:
