@@ -69,7 +69,7 @@ class Refused(Exception):
     """A status that another try will not change. The message contains no key."""
 
     def __init__(self, status: int, message: str) -> None:
-        super().__init__(f"status {status}: {message}")
+        super().__init__(f"status {status}: {message.rstrip(' .')}")
         self.status = status
         self.message = message
 
