@@ -6,7 +6,7 @@ M metrics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,6 +39,7 @@ def batch_loss(
     batch: Mapping[str, torch.Tensor],
     backend: Backend = "split",
     *,
+    lengths: Sequence[int] = (),
     objectives: Objectives = DEFAULTS,
     reference_KH: torch.Tensor | None = None,
     step: Units = UNDIVIDED,
@@ -54,6 +55,7 @@ def batch_loss(
             `logits_to_keep` as a tensor of positions. Packed rows need `enable_comb_attention` first.
         batch: of `gatt.comb.collator.GattCollator`, on the model's device.
         backend: what computes the attention of packed rows.
+        lengths: see `CombAttention`.
         objectives: of the run.
         reference_KH: `reference_hidden` of the model without its adapter, where an objective of the batch
             needs it.
@@ -99,7 +101,7 @@ def batch_loss(
         return head.in_place(forward, inputs, summed)
 
     with replaced(base, scored):
-        sums = model(**targets.inputs(model, batch, backend))
+        sums = model(**targets.inputs(model, batch, backend, lengths))
     return BatchLoss(sums.pop("loss"), sums)
 
 
@@ -108,6 +110,7 @@ def reference_hidden(
     batch: Mapping[str, torch.Tensor],
     backend: Backend = "split",
     *,
+    lengths: Sequence[int] = (),
     objectives: Objectives = DEFAULTS,
 ) -> torch.Tensor:
     """Return what the LM head reads at the tokens whose objective needs a reference, `[K, H]`.
@@ -117,7 +120,7 @@ def reference_hidden(
     batch = of_reference(batch)
     labels_BT = batch["labels"].masked_fill(~objectives.reads_reference(batch), IGNORE)
     targets = Targets.of({**batch, "labels": labels_BT})
-    inputs = targets.inputs(model, batch, backend)
+    inputs = targets.inputs(model, batch, backend, lengths)
     return Head(model).in_place(model, inputs, lambda hidden: targets.pick(model, hidden))
 
 
@@ -168,7 +171,11 @@ class Targets:
         return batch[name].flatten()[self.places_N]
 
     def inputs(
-        self, model: Any, batch: Mapping[str, torch.Tensor], backend: Backend
+        self,
+        model: Any,
+        batch: Mapping[str, torch.Tensor],
+        backend: Backend,
+        lengths: Sequence[int] = (),
     ) -> dict[str, Any]:
         """Return what the model's forward takes.
 
@@ -187,7 +194,7 @@ class Targets:
         return {
             **shared,
             "position_ids": batch["position_ids"],
-            "comb_attention": CombAttention(RowGeometry.from_batch(batch), backend),
+            "comb_attention": CombAttention(RowGeometry.from_batch(batch), backend, lengths),
             # Any 4-D mask keeps transformers from making one of its own; nothing reads it.
             "attention_mask": self.kept.new_ones((1, 1, 1, 1), dtype=torch.bool),
         }

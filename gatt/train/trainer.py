@@ -36,6 +36,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from trl import SFTConfig, SFTTrainer
 
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
+from gatt.comb.attention.lengths import MOST, MOST_PACKED, kernel_lengths, micro_batch_sizes
 from gatt.comb.collator import GattCollator, Layout
 from gatt.comb.comb import IGNORE
 from gatt.comb.head import Head
@@ -49,6 +50,7 @@ from gatt.train.runtime import from_everyone, undisturbed
 from gatt.train.self_check import check_attention
 from gatt.train.sharding import any_process, spreads_weights, sum_in_float32, trained_weights
 
+_ROWS_AT_ONCE = 256
 LOGS = "logs"
 """Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
@@ -104,6 +106,8 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
         self._backend = choose_backend(config.attn_implementation, args.device)
+        is_compiled = self._backend == "flex" and layout == "comb"
+        self._lengths = self._kernel_lengths(config, rows) if is_compiled else ()
         if layout == "comb":
             enable_comb_attention(model)
         adapter = {}
@@ -199,6 +203,23 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
 
         return cls(**trainer_arguments(model, tokenizer, dialogues, args, peft_config, settings))
 
+    @staticmethod
+    def _kernel_lengths(config: TrainConfig, rows: Any) -> tuple[int, ...]:
+        """Return the lengths that FlexAttention is compiled for: few, since each takes seconds."""
+        num_tokens = []
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            some = rows[start : start + _ROWS_AT_ONCE]
+            for segments, teachers in zip(some["lengths"], some["teachers"], strict=True):
+                num_tokens.append(
+                    sum(n for n, is_read in zip(segments, teachers, strict=True) if not is_read)
+                )
+        sizes = micro_batch_sizes(num_tokens, config.per_device_train_batch_size, config.seed)
+        lengths = kernel_lengths(sizes, MOST_PACKED if config.pack_rows else MOST)
+        log.info(
+            "attention: compiled for rows of %s tokens, each once", ", ".join(map(str, lengths))
+        )
+        return lengths
+
     def _starting_weights(self, config: TrainConfig) -> dict[str, torch.Tensor]:
         """Return copies of the adapter's weights, by name; none where nothing compares with them.
 
@@ -292,7 +313,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             units = torch.tensor(self.objectives.units(inputs))
         step = Units(*torch.as_tensor(units).clamp(min=1).to(self._counts.device))
         found = batch_loss(
-            model, inputs, self._backend,
+            model, inputs, self._backend, lengths=self._lengths,
             objectives=self.objectives, reference_KH=reference_KH, step=step,
         )  # fmt: skip
         loss = found.loss
@@ -324,7 +345,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         if self._start and bool(is_start_K.any()):
             with torch.no_grad(), undisturbed(whole), self._as_at_start(whole):
                 start_KH = reference_hidden(
-                    whole, inputs, self._backend, objectives=self.objectives
+                    whole, inputs, self._backend, lengths=self._lengths, objectives=self.objectives
                 )
             if bool(is_start_K.all()):
                 return start_KH
@@ -333,7 +354,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             # PEFT freezes the adapter, and FSDP2 stores at its first forward the type of trained gradients.
             for weight, is_trained in trained:
                 weight.requires_grad_(is_trained)
-            hidden_KH = reference_hidden(whole, inputs, self._backend, objectives=self.objectives)
+            hidden_KH = reference_hidden(
+                whole, inputs, self._backend, lengths=self._lengths, objectives=self.objectives
+            )
         if self._start and bool(is_start_K.any()):
             hidden_KH = torch.where(is_start_K[:, None], start_KH, hidden_KH)
         return hidden_KH if is_needed else None

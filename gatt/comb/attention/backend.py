@@ -10,6 +10,7 @@ Shapes: T tokens of the row, H query heads, K key/value heads, D head size.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -19,12 +20,11 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+from gatt.comb.attention.lengths import BLOCK, padded_length
 from gatt.comb.attention.split import attend, plan_blocks, soft_capped, split_attention
 from gatt.comb.collator import RowGeometry
 from gatt.errors import ConfigError
 
-BLOCK = 128
-"""Block size of the mask, and the least length that a kernel is compiled for."""
 MOST_PAIRS = 2**25
 """Pairs of tokens that are looked at together to find which blocks see which."""
 MOST_KERNELS = 128
@@ -44,11 +44,15 @@ class CombAttention:
     Args:
         geometry: of the row, on the model's device.
         backend: what computes it.
+        lengths: that FlexAttention is compiled for, rising; a row is padded to the next one.
     """
 
-    def __init__(self, geometry: RowGeometry, backend: Backend) -> None:
+    def __init__(
+        self, geometry: RowGeometry, backend: Backend, lengths: Sequence[int] = ()
+    ) -> None:
         self._geometry = geometry
         self._backend = backend
+        self._lengths = lengths
         self._plans: dict[tuple[Any, ...], Any] = {}
 
     def attend(
@@ -79,7 +83,7 @@ class CombAttention:
         at = (window, query.dtype, softcap is None)
         if at not in self._plans:
             self._plans[at] = (
-                plan_block_mask(self._geometry, window)
+                plan_block_mask(self._geometry, window, self._lengths)
                 if self._backend == "flex"
                 else plan_blocks(
                     self._geometry, query.dtype, window, has_masks_only=softcap is not None
@@ -182,20 +186,11 @@ def choose_backend(attn_implementation: str | None, device: torch.device) -> Bac
     return "flex" if is_cuda and attn_implementation in (None, "flex_attention") else "split"
 
 
-def bucket(num_tokens: int) -> int:
-    """Return the length that queries and keys are padded to: a power of two, or one and a half.
-
-    Each length that is met compiles a kernel, so there are few. The blocks of
-    the padding are empty and skipped.
-    """
-    power = max(BLOCK, 1 << (num_tokens - 1).bit_length())
-    between = power // 4 * 3
-    return between if between % BLOCK == 0 and num_tokens <= between else power
-
-
-def plan_block_mask(geometry: RowGeometry, window: int | None = None) -> BlockMask:
-    """Return the block mask of a row, padded to its bucket, for a layer with or without a window."""
-    num_tokens, length = geometry.num_tokens, bucket(geometry.num_tokens)
+def plan_block_mask(
+    geometry: RowGeometry, window: int | None = None, lengths: Sequence[int] = ()
+) -> BlockMask:
+    """Return the block mask of a row, padded by `padded_length`, for a layer with or without a window."""
+    num_tokens, length = geometry.num_tokens, padded_length(geometry.num_tokens, lengths)
     # A padding token is a document of its own that sees nothing and is seen by nothing.
     fills = {"document_ids": -1, "branch_ids": 0, "visible": 0, "position_ids": 0}
     missing = (0, length - num_tokens)
@@ -268,7 +263,7 @@ def _capped(softcap: float, score: torch.Tensor, *_: torch.Tensor) -> torch.Tens
 
 @functools.cache
 def _function(device: torch.device) -> Any:
-    # Static shapes: a kernel a bucket. Dynamic ones reuse a wrong specialisation past the limit.
+    # Static shapes: a kernel a length. Dynamic ones reuse a wrong specialisation past the limit.
     # In one graph: behind a break, scores T x T would be made.
     is_cuda = device.type == "cuda"
     return (

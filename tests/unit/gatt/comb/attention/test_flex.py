@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from gatt.comb.attention import backend as flex
-from gatt.comb.attention.backend import bucket, flex_block_attention, plan_block_mask
+from gatt.comb.attention.backend import flex_block_attention, plan_block_mask
+from gatt.comb.attention.lengths import padded_length
 from gatt.comb.comb import IGNORE, Branch, Comb
 from tests.support.models.combs import combs
 from tests.unit.gatt.comb.attention.test_split import geometry_of, plain, tensors
@@ -38,7 +39,7 @@ def test_the_blocks_are_those_that_torch_finds(monkeypatch, most_pairs, window) 
     long = Comb(tuple(range(600)), (IGNORE,) * 600, branches)
     geometry = geometry_of([long, Comb(tuple(range(300)), (IGNORE,) * 300)])
     mask = plan_block_mask(geometry, window)
-    length = bucket(geometry.num_tokens)
+    length = padded_length(geometry.num_tokens)
     whole = torch.zeros(length, length, dtype=torch.bool)
     whole[: geometry.num_tokens, : geometry.num_tokens] = geometry.mask(window)
     expected = create_block_mask(lambda b, h, q, k: whole[q, k], None, None, length, length, "cpu")
@@ -54,7 +55,7 @@ def test_the_blocks_are_those_that_torch_finds(monkeypatch, most_pairs, window) 
 
 
 @pytest.mark.processes
-def test_there_are_as_many_kernels_as_buckets_and_kinds_of_layer(monkeypatch) -> None:
+def test_there_are_as_many_kernels_as_lengths_and_kinds_of_layer(monkeypatch) -> None:
     """Trap 10: 14 lengths stay fused, beyond torch's own limit of 8, and share kernels."""
     graphs = []
 
@@ -74,6 +75,6 @@ def test_there_are_as_many_kernels_as_buckets_and_kinds_of_layer(monkeypatch) ->
                 mask = plan_block_mask(geometry, window)
                 flex_block_attention(query, key, value, mask, scale=0.3)
     torch._dynamo.reset()
-    num_buckets = len({bucket(length) for length in lengths})
-    assert num_buckets == 9
-    assert len(graphs) == 2 * num_buckets
+    num_lengths = len({padded_length(length) for length in lengths})
+    assert num_lengths == 9
+    assert len(graphs) == 2 * num_lengths
