@@ -139,7 +139,7 @@ Exchange = tuple[Message, Message]
 def _of_speaker(
     instruction: Instruction, part: Part | None, rng: random.Random
 ) -> Iterator[Exchange]:
-    for asked in _questions(instruction.facts, part, rng):
+    for asked in _questions(instruction.facts, part, rng, NAME_SHARE):
         expect = asked.expectation(instruction.facts[asked.fact])
         yield Message("user", asked.ask, expect), Message("assistant", asked.reply)
 
@@ -160,8 +160,16 @@ def _topic(topic: InstructionPart, part: Part | None, rng: random.Random) -> Ite
         yield Message("user", ask, topic.expectation()), Message("assistant", _PLAIN)
 
 
+NAME_SHARE: Final = 0.5
+"""Share of a user's dialogues whose first added question asks for the name, where the instruction gives one: it
+is what people ask a bot for."""
+
+
 def _questions(
-    facts: Mapping[str, tuple[str, ...]], part: Part | None, rng: random.Random
+    facts: Mapping[str, tuple[str, ...]],
+    part: Part | None,
+    rng: random.Random,
+    name_share: float = 0.0,
 ) -> Iterator[SpeakerQuestion]:
     """Yield questions about the facts in turn, until one fact has no wording left."""
     bank = load_bank() if part is None else load_bank().part(part)
@@ -170,6 +178,8 @@ def _questions(
     for some in wordings.values():
         rng.shuffle(some)
     rng.shuffle(asked_for)
+    if rng.random() < name_share:
+        asked_for.sort(key=lambda fact: fact != "name")
     for fact in cycle(asked_for):
         if not wordings[fact]:
             return

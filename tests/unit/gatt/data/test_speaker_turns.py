@@ -9,7 +9,7 @@ import pytest
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
-from gatt.data.speaker_turns import with_speaker_turns
+from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
 
 QUESTION = Expectation(any_of=("8",), kind="question")
 TOLD = Expectation(any_of=("Rex",), kind="told")
@@ -74,3 +74,16 @@ def test_training_and_evaluation_share_no_wording() -> None:
         for part in ("train", "eval")
     }
     assert made["train"] & made["eval"] <= set(DIALOGUE.user_turns)
+
+
+def test_between_a_users_own_messages_the_name_is_asked_for_most() -> None:
+    own = Dialogue("d", tuple(replace(m, expect=None) for m in DIALOGUE.messages))
+    facts = [
+        expect.fact
+        for seed in range(60)
+        for expect in with_questions_between(own, MARIA, str(seed)).expectations
+        if expect is not None
+    ]
+    assert len(facts) == 60
+    assert 36 <= facts.count("name") <= 54
+    assert facts.count("home") == 60 - facts.count("name")
