@@ -39,17 +39,24 @@ def main() -> None:
 def _shown(name: str, figures: dict[str, Any]) -> dict[str, Any]:
     """Return what the page says of a server."""
     run = next(iter(figures["parts"].values()))["run"]
-    commit = run["commit"] or {}
-    state = "" if commit.get("is_clean", True) else " with uncommitted changes"
+    made_at: dict[str, list[str]] = {}
+    for part, one in figures["parts"].items():
+        made_at.setdefault(_commit(one["run"]), []).append(part)
     found = {part: figures["parts"].get(part, {}).get("found") for part in PARTS}
     return found | {
         "title": NAMES[name],
         "script": f"scripts/engines/{name}_check.sh",
-        "commit": (commit.get("id") or "unknown")[:12] + state,
+        "commits": "; ".join(f"{commit} ({', '.join(parts)})" for commit, parts in made_at.items()),
         "run": run,
         "server": figures["server"],
         "missing": [part for part in PARTS if not found[part]],
     }
+
+
+def _commit(run: dict[str, Any]) -> str:
+    commit = run["commit"] or {}
+    state = "" if commit.get("is_clean", True) else " with uncommitted changes"
+    return (commit.get("id") or "unknown")[:12] + state
 
 
 def _page(servers: list[dict[str, Any]]) -> str:
