@@ -8,7 +8,7 @@ DEMO_MODEL ?= qwen2.5-coder-0.5b-instruct
 TORCH_FLAGS ?=
 # More words for pytest, such as `-k comb`.
 TEST_ARGS ?=
-# Processes that share the test files, with a thread each.
+# Processes that share the test files, with a thread each; the long files come first, in the order of their names.
 TEST_WORKERS ?= 2
 
 SPELLED := gatt data_synth eval scripts tests configs docs .ci Makefile mkdocs.yml pyproject.toml $(wildcard *.md)
@@ -39,7 +39,7 @@ demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (
 	$(BIN)/gatt models get $(DEMO_MODEL)
 	$(BIN)/gatt run $(DEMO_CONFIG)
 
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_WORKERS) --dist loadfile
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: $(INSTALLED) ## Run the tests that need no real model, server or second process (minutes)
 	$(PYTEST) -m "not integration and not processes" $(TEST_ARGS)

@@ -172,7 +172,7 @@ def test_refused_draws_are_counted_over_all_attempts_and_zeros_are_shown(tmp_pat
     ("kind", "num_kills"),
     [
         ("scripted", 50),
-        pytest.param("local", 50, marks=pytest.mark.processes),
+        pytest.param("local", 25, marks=pytest.mark.processes),
         pytest.param("answers", 20, marks=pytest.mark.processes),
     ],
 )

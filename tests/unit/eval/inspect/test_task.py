@@ -188,7 +188,7 @@ def test_sampling_of_the_suite_is_the_default_of_the_model(tmp_path) -> None:
     model, suite_file = Model(once), suite(tmp_path, case("a"))
     run(model, suite_file, tmp_path)
     given = model.config
-    assert (given.max_tokens, given.temperature, given.top_p) == (32, 0.0, None)
+    assert (given.max_tokens, given.temperature, given.top_p) == (128, 0.0, None)
     settings = {"sampling.temperature": 0.5, "turns": ["1", "2"], "probe_turns": [2]}
     log = run(model, suite_file, tmp_path, {"max_tokens": 9}, **settings)
     assert (model.config.max_tokens, model.config.temperature, model.config.top_p) == (9, 0.5, 0.95)

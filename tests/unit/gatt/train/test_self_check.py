@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,7 @@ CHANGES: dict[str, Any] = {
 def flex_is(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """Let the back end `flex`, which does not train on a CPU, compute what `split` does of another row."""
 
-    def plan(row: RowGeometry, window: int | None) -> Any:
+    def plan(row: RowGeometry, window: int | None, lengths: Sequence[int]) -> Any:
         changed, seen = CHANGES[change](row, window)
         return plan_blocks(changed, torch.float32, seen)
 
