@@ -23,15 +23,14 @@ function keepRatings() {
   saveRatings.textContent = `Save ${ratings.size} rating${ratings.size === 1 ? "" : "s"}`;
 }
 
-// The two thumbs of a reply; the one that is pressed again is taken back.
+// The two buttons of a reply; the one that is pressed again is taken back.
 function thumbs(found, arm, row) {
   const key = JSON.stringify([found.id, arm.key, row.t]);
   const node = element("span", "thumbs");
-  for (const [thumb, glyph, label] of [["up", "👍", "good reply"], ["down", "👎", "bad reply"]]) {
-    const button = element("button", "", glyph);
+  for (const [thumb, word] of [["up", "good"], ["down", "bad"]]) {
+    const button = element("button", "", word);
     button.type = "button";
-    button.title = label;
-    button.setAttribute("aria-label", label);
+    button.setAttribute("aria-label", `${word} reply`);
     button.dataset.thumb = thumb;
     button.addEventListener("click", () => {
       if (ratings.get(key)?.rating === thumb) ratings.delete(key);

@@ -55,7 +55,6 @@ function reply(found, arm, row) {
   head.append(element("b", "verdict", words));
   if (FINISHES[row.f]) head.append(`, ${FINISHES[row.f]}`);
   if (row.l) head.append(`, ${row.l} if read leniently`);
-  if (!row.p) head.append(thumbs(found, arm, row));
   node.append(head, message(row.r, row.v));
   const lines = element("ul", "verdicts");
   for (const verdict of row.v ?? []) lines.append(verdictLine(verdict));
@@ -63,6 +62,7 @@ function reply(found, arm, row) {
   if (row.c) lines.append(verdictLine(row.c, "task"));
   if (row.j) lines.append(verdictLine(row.j, "judge"));
   if (lines.childNodes.length) node.append(lines);
+  if (!row.p) node.append(thumbs(found, arm, row));
   return node;
 }
 
