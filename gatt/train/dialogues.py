@@ -27,6 +27,18 @@ OWN: Final = "own"
 """Family of an instruction that is no entry of a catalogue."""
 
 
+_OF_A_FOLDER: Final = (
+    "chat_template_kwargs",
+    "init_adapter",
+    "launch",
+    "load_in_4bit",
+    "model",
+    "resume",
+    "track",
+)
+"""Settings that `gatt.train.run` acts on before there is a trainer."""
+
+
 def trainer_arguments(
     model: Any,
     tokenizer: Any,
@@ -42,6 +54,11 @@ def trainer_arguments(
     ):
         if not isinstance(value, kind):
             raise ConfigError(f"{type(value).__name__} {str(value)[:40]!r}: expected {what}")
+    if unread := [key for key in _OF_A_FOLDER if key in settings]:
+        raise ConfigError(
+            f"{', '.join(unread)}: read for a model in a folder only: expected a model prepared so, "
+            "or `gatt.train.run.train`"
+        )
     values = {"samples": ["memory"], "output_dir": "gatt-output", **_shared(args), **settings}
     try:
         config = typed(TrainConfig, jsonable(values))

@@ -31,7 +31,8 @@ def rated_section(ratings: Sequence[Rating], cases: Iterable[Case]) -> Section |
         for case in cases
         for arm, replies in case.samples.items()
         for reply in replies
-        if reply.kind == "turn"
+        # Without an instruction a pass is a false trigger, which says nothing of a reply.
+        if reply.kind == "turn" and reply.instruction
     }
     rows = []
     for arm in dict.fromkeys(rating.arm for rating in ratings):

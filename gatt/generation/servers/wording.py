@@ -57,6 +57,12 @@ _FILTERED: Final = re.compile(
     r"|\bmoderation (?:\w+ )?(?:block|flag|fail|reject)|data inspection|inappropriate content"
     r"|guardrail|safety (?:system|filter|check|polic|setting)|(?:unsafe|sensitive|harmful) content|敏感"
 )
+_NO_VERDICT: Final = re.compile(
+    r"\b(?:unknown|unrecogni\w+|unexpected|invalid) (?:name|field|parameter|argument|property)|cannot find"
+    r"|not found|does not exist|fail\w* to (?:load|start|init)"
+    r"|\b(?:organi[sz]ation|account|key|project)\b.*flagged"
+)
+"""An error about the settings, the account or the filter itself, of which each request would tell."""
 _UNKNOWN_FIELD: Final = re.compile(
     r"unsupported|not support|unknown|unrecogni|unexpected|extra|not (?:permitted|allowed)|deprecated"
 )
@@ -89,7 +95,8 @@ def is_about_length(words: str) -> bool:
 
 def is_about_a_filter(words: str) -> bool:
     """Whether an error says that a content filter withheld the reply."""
-    return bool(_FILTERED.search(_folded(words)))
+    folded = _folded(words)
+    return bool(_FILTERED.search(folded)) and not _NO_VERDICT.search(folded)
 
 
 def _folded(words: str) -> str:

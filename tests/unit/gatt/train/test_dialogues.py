@@ -96,6 +96,7 @@ def test_it_trains_in_trls_terms(tmp_path, as_rows) -> None:
         ({"tokenizer": None}, {}, "NoneType 'None': expected its tokenizer"),
         ({}, {"learning_rat": 1}, "learning_rat.*learning_rate"),
         ({}, {"max_steps": "many"}, "max_steps"),
+        ({}, {"init_adapter": "runs/a/adapter"}, "init_adapter: read for a model in a folder only"),
     ],
 )
 def test_wrong_types_are_one_line(changes, settings, fact) -> None:

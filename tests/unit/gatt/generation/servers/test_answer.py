@@ -12,7 +12,14 @@ import pytest
 import yaml
 
 from gatt.generation.base import Generation
-from gatt.generation.servers.answer import Fault, Reading, Refused, read_reply, seconds_to_wait
+from gatt.generation.servers.answer import (
+    Fault,
+    Reading,
+    Refused,
+    no_reply,
+    read_reply,
+    seconds_to_wait,
+)
 from gatt.generation.servers.wording import is_about_length
 
 NESTED = b"[" * 100_000 + b"]" * 100_000
@@ -162,3 +169,22 @@ def test_the_pause_that_a_server_asks_for() -> None:
     assert [seconds_to_wait(h) for h in ({}, {"retry-after": "soon"}, {"retry-after": "-3"})] == [
         None
     ] * 3
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, 'Invalid JSON payload received. Unknown name "safety_settings": Cannot find field.'),
+        (422, 'unknown field "content_filter"'),
+        (400, "Guardrail not found: my-guard"),
+        (403, "Your organization has been flagged for violating our usage policies."),
+        (500, "Failed to load safety checker model"),
+    ],
+)
+def test_an_error_about_a_filter_is_no_filtered_reply(status: int, words: str) -> None:
+    with pytest.raises(Fault if status == 500 else Refused):
+        no_reply(status, words, "", {}, str)
+    assert (
+        no_reply(400, "The prompt was flagged by the content filter.", "", {}, str).finish
+        == "content_filter"
+    )
