@@ -193,12 +193,12 @@ class TrainConfig:
     about twice the memory of their logits."""
     plain_kl_coef: float = 1.0
     """Weight of a token learned by `kl` against one of a target, above 0."""
-    history: Literal["reference", "sampled", "mixed", "none"] = "reference"
+    history: Literal["reference", "sampled", "mixed", "none", "both"] = "reference"
     """Replies in the history: the dialogue's own (the paper), the sampled targets where there are
     any, or either, drawn for each sample from `seed` and its id. Measured: `reference` kept instructions
     18 points more often than `sampled`, 8 more than `mixed` (`results/README.md`). `none` is a control:
     the same targets, each alone behind the instruction in force and its user message (single-turn
-    fine-tuning)."""
+    fine-tuning). `both` learns each target twice: behind the dialogue's own replies, and alone."""
     layout: Literal["comb", "expanded", "auto"] = "auto"
     """All turns of a dialogue in one sequence, one row a turn, or the first where template and
     model allow it."""

@@ -22,7 +22,7 @@ from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltSample, DrawnSample, draw_sample, encode_sample
+from gatt.train.data.labels import BuiltComb, DrawnSample, draw_sample, encode_sample
 from gatt.train.data.rows import choose_layout, rows_of
 
 
@@ -84,7 +84,7 @@ def view_sample(
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
     one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
-    settings, is_own = _settings(one, config, layout), one.history == "reference"
+    settings, is_own = _settings(one, config, layout), one.history in ("reference", "both")
     try:
         built = encode_sample(one, tokenizer, config, facts)
         rows, problems = rows_of(one, built, config, layout)
@@ -95,8 +95,8 @@ def view_sample(
     if not rows:
         return ShownSample(sample, settings, is_own, left_out)
     parts: list[Part] = []
-    for number, (comb, turns) in enumerate(rows, start=1):
-        parts += _parts(tokenizer, f"row {number} of {len(rows)}: ", comb, turns, built)
+    for number, (comb, source) in enumerate(rows, start=1):
+        parts += _parts(tokenizer, f"row {number} of {len(rows)}: ", comb, source)
     trained = () if one.supervise == "context_only" else built.targets
     counts = (
         f"{_counts([comb for comb, _ in rows])}; exchanges dropped: {built.num_exchanges_dropped}"
@@ -154,15 +154,12 @@ def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
     )
 
 
-def _parts(
-    tokenizer: Tokenizer, title: str, comb: Comb, turns: tuple[int, ...], built: BuiltSample
-) -> Iterator[Part]:
+def _parts(tokenizer: Tokenizer, title: str, comb: Comb, source: BuiltComb) -> Iterator[Part]:
     """Yield trunk, branches and teachers of a row of `rows_of`."""
     title += f"{'trunk of ' if comb.branches else ''}{len(comb.trunk)} tokens"
-    title += f", from turns {ranges(turns)}" if turns else ""
+    title += f", from turns {ranges(source.turns)}" if source.turns else ""
     yield Part(title, _pieces(tokenizer, comb.trunk, comb.trunk_labels))
     if comb.branches:
-        (source,) = (part for part in built.parts if part.turns == turns)
         firsts = (branch for branch in source.comb.branches if not branch.is_partner)
         turn_of = {b.fork: t for b, t in zip(firsts, source.targets, strict=True)}
     for branch in comb.branches:

@@ -45,6 +45,8 @@ class BuiltComb:
     targets: tuple[int, ...]
     """Turns whose targets are the branches (each with its partner, if it has one), in order; none where the
     branches are own replies."""
+    is_alone: bool = False
+    """Whether its one target stands behind the instruction and its user message alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +64,8 @@ class BuiltSample:
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """Turns whose targets could be encoded, the same in every mode of supervision."""
-        return tuple(turn for part in self.parts for turn in part.targets)
+        """Turns whose targets could be encoded, ascending, the same in every mode of supervision."""
+        return tuple(sorted({turn for part in self.parts for turn in part.targets}))
 
     @property
     def num_targets(self) -> int:
@@ -364,8 +366,9 @@ class DrawnSample:
     sample: GattSample
     """Its turns that are trained on, with changes of the instruction where the chat template shows them."""
     placement: TrainingPlacement
-    history: Literal["reference", "sampled", "none"]
-    """Which replies stand in the history: the dialogue's own, the targets, or nothing stands there."""
+    history: Literal["reference", "sampled", "none", "both"]
+    """Which replies stand in the history: the dialogue's own, the targets, nothing stands there, or each target
+    is learned with the first and with the last."""
     objective: str
     """What its tokens cost: a name of `gatt.comb.objectives.table`."""
     supervise: Supervise
@@ -380,9 +383,9 @@ class DrawnSample:
         """The sample with the replies that stand in the history."""
         return with_sampled_history(self.sample) if self.history == "sampled" else self.sample
 
-    def view(self, turns: Sequence[int]) -> Dialogue:
-        """Return the training view of some turns, ascending; without history that of the last one alone."""
-        if self.history == "none":
+    def view(self, turns: Sequence[int], *, is_alone: bool = False) -> Dialogue:
+        """Return the training view of some turns, ascending, or that of the last one alone."""
+        if is_alone:
             return view_of_turns(self.sample.only_turn(turns[-1]), (1,), self.placement)
         return view_of_turns(self.as_learned, turns, self.placement)
 
@@ -410,7 +413,7 @@ def draw_sample(
     objective = config.plain_loss if sample.is_plain else config.objective
     supervise = config.supervise
     if TABLE[objective].learns_own_replies:
-        supervise = "all_turns" if history == "reference" else "last_turn"
+        supervise = "all_turns" if history in ("reference", "both") else "last_turn"
     return DrawnSample(sample, drawn, history, objective, supervise, is_moved=sample != cut)
 
 
@@ -433,7 +436,7 @@ def encode_sample(
         raise DataError(f"{where}: a system message, which the chat template does not take")
     if one.history == "none":
         return _each_alone(one, tokenizer, config)
-    return build_combs(
+    built = build_combs(
         tokenizer,
         one.as_learned,
         placement=one.placement,
@@ -443,6 +446,11 @@ def encode_sample(
         keeps_prefixes=facts.is_prefix_preserving,
         distil=config.distil,
     )
+    if one.history == "both":
+        alone = _each_alone(one, tokenizer, config)
+        problems = dict.fromkeys((*built.dropped_targets, *alone.dropped_targets))
+        built = replace(built, parts=built.parts + alone.parts, dropped_targets=tuple(problems))
+    return built
 
 
 def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> BuiltSample:
@@ -462,7 +470,8 @@ def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> 
         )
         dropped += built.dropped_targets
         parts += (
-            replace(part, turns=(target.turn,), targets=(target.turn,)) for part in built.parts
+            replace(part, turns=(target.turn,), targets=(target.turn,), is_alone=True)
+            for part in built.parts
         )
     return BuiltSample(parts=tuple(parts), num_exchanges_dropped=0, dropped_targets=tuple(dropped))
 

@@ -30,7 +30,7 @@ from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltSample, DrawnSample, draw_sample, encode_sample
+from gatt.train.data.labels import BuiltComb, BuiltSample, DrawnSample, draw_sample, encode_sample
 from gatt.train.data.samples import (
     Dropped,
     RowReport,
@@ -251,10 +251,10 @@ def _combs_of(
 
 def rows_of(
     one: DrawnSample, built: BuiltSample, config: TrainConfig, layout: Layout
-) -> tuple[list[tuple[Comb, tuple[int, ...]]], list[str]]:
+) -> tuple[list[tuple[Comb, BuiltComb]], list[str]]:
     """Return the rows of one sample, and a message where none of them has a token to learn.
 
-    With each row stand the turns of the comb that it is from.
+    With each row stands the comb that it is from.
     A sample without a token that carries loss gives its message in every layout; in the comb
     layout its rows stay, so that a control trains in the same steps.
 
@@ -262,18 +262,18 @@ def rows_of(
         DataError: a branch or a trunk that does not fit into a row.
     """
     where = f"sample {one.sample.id!r}"
-    rows: list[tuple[Comb, tuple[int, ...]]] = []
+    rows: list[tuple[Comb, BuiltComb]] = []
     for part in built.parts:
         comb = part.comb
         if layout == "expanded":
-            rows += [(row, part.turns) for row in expand(comb)]
+            rows += [(row, part) for row in expand(comb)]
             continue
-        comb = comb if one.history == "reference" else fold(comb)
+        comb = fold(comb) if part.is_alone or one.history == "sampled" else comb
         try:
             fitting = split_to_fit(comb, config.max_tokens_per_row)
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
-        rows += [(row, part.turns) for row in fitting]
+        rows += [(row, part) for row in fitting]
     if built.num_targets and not any(row.num_supervised for row, _ in rows):
         return rows, [
             f"{where}: no reply of its own before its last target that supervise "

@@ -33,6 +33,7 @@ def printed(*given: Any) -> str:
         {},
         {"supervise": "context_only"},
         {"history": "mixed", "placement": "mixed"},
+        {"history": "both"},
         {"placement": "first_user", "max_length": 150},
         {"supervise": "all_turns", "max_length": 200, "max_tokens_per_row": 250},
         {"plain_loss": "kl", "history": "mixed"},

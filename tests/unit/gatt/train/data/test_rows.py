@@ -12,7 +12,7 @@ from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.data.labels import build_combs
-from gatt.train.data.samples import reason_of
+from gatt.train.data.samples import RowReport, reason_of
 from tests.support.models.built_rows import build, packable, recurrent
 from tests.support.models.combs import combs_of
 from tests.support.models.tiny import (
@@ -129,6 +129,22 @@ def test_without_history_each_target_is_a_row_written_out_behind_its_instruction
         learned = tokenizer(f"{reply}<|im_end|>", add_special_tokens=False)["input_ids"]
         assert list(ids) == [*read, *learned]
         assert list(labels) == [*[IGNORE] * len(read), *learned]
+
+
+@pytest.mark.parametrize("layout", ["comb", "expanded"])
+def test_with_both_histories_each_target_is_learned_in_its_dialogue_and_alone(layout) -> None:
+    samples = [
+        switched([to("chess", 2, "system"), cancel(3)]),
+        sample(1, 2, targets=[None, "Oui."]),
+    ]
+
+    def learned(history: str) -> tuple[list[str], RowReport]:
+        rows, report = build(samples, history=history, layout=layout)
+        return sorted(repr(comb) for row in rows for comb in combs_of(row)), report
+
+    (both, report), (whole, _), (alone, _) = map(learned, ("both", "reference", "none"))
+    assert both == sorted(whole + alone)
+    assert (report.num_samples, report.num_targets, dict(report.dropped)) == (2, 4, {})
 
 
 def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
