@@ -187,9 +187,9 @@ stage_qwen_keep() { # every finished set, packed, to results/qwen
     pack "$set/samples.jsonl" "results/qwen/$(basename "$set").jsonl.gz"
   done
 }
-stage_demo_samples() { # the kept part of the demo's samples: people's chats in four languages
-  gunzip -c results/qwen/chitchat_language.jsonl.gz | grep -E '"entries": \["language\.(fr|de|es|pt)"\]' |
-    gzip -9 -n >configs/demo_samples.jsonl.gz
+stage_demo_samples() { # the kept part of the demo's samples: conversations, targets of the 1.5B
+  gatt synth --config configs/demo_samples.yaml --output_dir="$out/demo_samples"
+  pack "$out/demo_samples/samples.jsonl" configs/demo_samples.jsonl.gz
 }
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo
   local seed run
