@@ -191,6 +191,15 @@ stage_demo_samples() { # the kept part of the demo's samples: conversations, tar
   gatt synth --config configs/demo_samples.yaml --output_dir="$out/demo_samples"
   pack "$out/demo_samples/samples.jsonl" configs/demo_samples.jsonl.gz
 }
+stage_recipes() { # the demo's kept samples learned in their dialogues, alone, and both, in as many steps: results/recipes
+  local history
+  for history in reference none both; do
+    [[ -f "$out/recipe_$history/adapter/adapter_model.safetensors" ]] ||
+      gatt train --config configs/joint/recipes_train.yaml --output_dir="$out/recipe_$history" --history="$history"
+  done
+  local configs=configs/joint
+  evaluate recipes joint recipes
+}
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo
   local seed run
   for seed in {1..10}; do
