@@ -214,13 +214,22 @@ class Curves:
 
     @property
     def main_split(self) -> str:
-        """The split of the headline: what the model keeps alone, else seen instructions, else all."""
-        measured = (split for split in (ABLE, "train") if self._has_main(split))
-        return next(measured, ALL)
+        """The split of the headline: what the model keeps alone, else seen instructions, else all.
 
-    def _has_main(self, split: str) -> bool:
-        found = self.find(metric=self.main_metric, split=split, history=self.main_history)
-        return any(split_arm(p.arm)[1] not in WITHOUT_HISTORY and p.num_decided for p in found)
+        What it keeps alone is passed over where that leaves too few replies, and the next one has enough.
+        """
+        measured = [split for split in (ABLE, "train") if self._num_main(split)]
+        first, then = (*measured, ALL, ALL)[:2]
+        has_too_few = self._num_main(first) < LEAST_REPLIES <= self._num_main(then)
+        return then if first == ABLE and has_too_few else first
+
+    def _num_main(self, split: str) -> int:
+        """Decided replies of the arm with the fewest, at the turn where it has most; 0 without any."""
+        most: dict[str, int] = defaultdict(int)
+        for point in self.find(metric=self.main_metric, split=split, history=self.main_history):
+            if point.family == ALL and split_arm(point.arm)[1] not in WITHOUT_HISTORY:
+                most[point.arm] = max(most[point.arm], point.num_decided)
+        return min(most.values(), default=0)
 
     @property
     def main_metric(self) -> str:

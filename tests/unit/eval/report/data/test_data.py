@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eval.metrics.ability import able_instructions
 from eval.metrics.curves import curves
 from eval.records.samples import Sample
 from eval.report.data.runs import (
@@ -22,7 +24,7 @@ from eval.report.data.runs import (
 from eval.report.data.selection import Curves, headline, percent
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict
-from tests.support.runs.fake_samples import fake_results, sample, write_run
+from tests.support.runs.fake_samples import fake_results, instruction, sample, write_run
 
 
 def made(folder: Path, *arms: str) -> Path:
@@ -185,3 +187,25 @@ def test_the_answer_knows_its_arms_their_counts_and_intervals() -> None:
 )  # fmt: skip
 def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> None:
     assert percent(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("num_others", "split"), [(30, "train"), (2, "able")], ids=["others have enough", "all are few"]
+)
+def test_few_replies_that_the_model_keeps_alone_lead_only_where_no_others_are_enough(
+    num_others: int, split: str
+) -> None:
+    able, other = instruction("language", "French"), instruction("language", "German")
+    made = [
+        sample(
+            arm=arm, dialogue=f"{given.id}-{n}", instruction=given,
+            status="fail" if arm == "alone" and given == other else "pass",
+        )
+        for given, num in ((able, 4), (other, num_others))
+        for n in range(num)
+        for arm in ("base", "alone", "gatt")
+    ]  # fmt: skip
+    points = curves(made, able=able_instructions(made))
+    found = Curves.of({"curves": [asdict(point) for point in points]})
+    assert found.main_split == split
+    assert headline(found).is_small == (split == "able")
