@@ -191,9 +191,9 @@ stage_demo_samples() { # the kept part of the demo's samples: conversations, tar
   gatt synth --config configs/demo_samples.yaml --output_dir="$out/demo_samples"
   pack "$out/demo_samples/samples.jsonl" configs/demo_samples.jsonl.gz
 }
-stage_recipes() { # the demo's kept samples learned in their dialogues, alone, and both, in as many steps: results/recipes
+stage_recipes() { # the demo's kept samples learned in their dialogues and alone, in as many steps: results/recipes
   local history
-  for history in reference none both; do
+  for history in reference none; do
     [[ -f "$out/recipe_$history/adapter/adapter_model.safetensors" ]] ||
       gatt train --config configs/joint/recipes_train.yaml --output_dir="$out/recipe_$history" --history="$history"
   done
