@@ -1,61 +1,16 @@
 #!/usr/bin/env bash
-# docs/guides/dental_clinic.md word for word: its files are written and its commands run in their order, in an
-# empty folder; prints the seconds of each and the counts at turn 20. Only the installation is passed over: `gatt`,
-# `transformers` and `curl` are those of the PATH.
+# docs/guides/dental_clinic.md word for word (scripts/checks/guide.sh), then the counts at turn 20.
 #   scripts/checks/guide_dental.sh FOLDER
 # Exit status 1: the served bot of the clinic asked in fewer than 28 of 30 dialogues, or that of the bank left
 # insurance alone in fewer than 27 (a reply that no rule could decide did not).
 set -euo pipefail
-if [[ $# -ne 1 || -e ${1:-} && -n $(ls -A "${1:-}") ]]; then
+if [[ $# -ne 1 ]]; then
   echo "usage: scripts/checks/guide_dental.sh FOLDER (new or empty)" >&2
   exit 2
 fi
-guide=$(realpath "$(dirname "$0")/../../docs/guides/dental_clinic.md")
-mkdir -p "$1"
+checks=$(realpath "$(dirname "$0")")
+"$checks/guide.sh" "$checks/../../docs/guides/dental_clinic.md" "$1"
 cd "$1"
-blocks=$(mktemp -d)
-server=
-finish() {
-  [[ -z $server ]] || kill "$server" 2>/dev/null || true
-  rm -rf "$blocks"
-}
-trap finish EXIT
-
-# One file a fenced block: its language and title on the first line, its text below.
-awk -v out="$blocks" '
-  /^```/ && !inside { inside = 1; file = sprintf("%s/%03d", out, ++num)
-    title = $0; if (!sub(/.*title="/, "", title)) title = ""; sub(/".*/, "", title)
-    language = $1; sub(/^```/, "", language); print language "|" title > file; next }
-  /^```/ { inside = 0; close(file); next }
-  inside { print > file }' "$guide"
-
-began=$SECONDS
-for block in "$blocks"/*; do
-  IFS='|' read -r language title <"$block"
-  text=$(tail -n +2 "$block")
-  if [[ $language == yaml ]]; then
-    mkdir -p "$(dirname "$title")"
-    printf '%s\n' "$text" >"$title"
-  elif [[ $language == bash && $title == "second terminal" ]]; then
-    if curl -sf localhost:8000/health >/dev/null; then
-      echo "port 8000 is taken by another server: stop it first" >&2
-      exit 2
-    fi
-    # The environment is active already; the server itself is what has to be stopped at the end.
-    bash -c "exec $(grep -v activate <<<"$text")" >server.log 2>&1 &
-    server=$!
-    until curl -sf localhost:8000/health >/dev/null; do
-      kill -0 "$server" 2>/dev/null || { cat server.log >&2; exit 1; }
-      sleep 1
-    done
-  elif [[ $language == bash && $title != installation ]]; then
-    printf '\n$ %s\n' "$text"
-    started=$SECONDS
-    bash -euc "$text" </dev/null
-    printf '[%s s]\n' "$((SECONDS - started))"
-  fi
-done
-printf '\nall of the guide: %s s\n' "$((SECONDS - began))"
 
 python3 - <<'PYTHON'
 import json
