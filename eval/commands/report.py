@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gatt.cli import path_argument
 from gatt.commands.run.command import RUN_FILE, load_run
-from gatt.commands.run.folder import stage_config
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +98,7 @@ def _evaluation_of(word: str) -> str:
     folder = Path(rest if is_named else word)
     if (folder / RESULTS_FILE).is_file() or not (folder / RUN_FILE).is_file():
         return word
-    config = stage_config(load_run(folder), "eval")
+    config = load_run(folder).config_of("eval")
     return (
         word
         if config is None

@@ -72,6 +72,10 @@ class Run:
         stages = {stage.name: config_dict(stage.config) for stage in self.stages}
         return {"output_dir": str(self.output_dir), **stages}
 
+    def config_of(self, name: str) -> Any | None:
+        """Return the configuration of a stage; None where the run has no such stage."""
+        return next((stage.config for stage in self.stages if stage.name == name), None)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the file."""

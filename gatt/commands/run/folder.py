@@ -9,17 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gatt.commands.run.command import RUN_FILE, Run, load_run
+from gatt.commands.run.command import RUN_FILE, load_run
 from gatt.config.arguments import config_from_args
 from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 
 log = logging.getLogger(__name__)
-
-
-def stage_config(run: Run, name: str) -> Any | None:
-    """Return the configuration of a stage; None where the run has no such stage."""
-    return next((stage.config for stage in run.stages if stage.name == name), None)
 
 
 def training_of(args: argparse.Namespace, samples: Sequence[Path]) -> TrainConfig:
@@ -56,9 +51,8 @@ def training_of(args: argparse.Namespace, samples: Sequence[Path]) -> TrainConfi
             )
         return config_from_args(TrainConfig, args)
     more = [*args.overrides, *(() if folders else given)]
-    config: TrainConfig | None = stage_config(
-        load_run(file, [f"train.{o.removeprefix('--')}" for o in more]), "train"
-    )
+    run = load_run(file, [f"train.{override.removeprefix('--')}" for override in more])
+    config: TrainConfig | None = run.config_of("train")
     if config is None:
         raise ConfigError(f"{file}: no stage train in it: expected the run that trains the samples")
     log.warning("settings: the stage train of %s", file)
@@ -72,7 +66,7 @@ def talk_of(folder: Path) -> dict[str, Any]:
         ConfigError: no run, no training in it, or no adapter yet; see `load_run`.
     """
     run = load_run(folder)
-    training = stage_config(run, "train")
+    training = run.config_of("train")
     if training is None:
         raise ConfigError(f"{folder}: no stage train in its {RUN_FILE}: expected --adapter")
     adapter = training.output_dir / "adapter"
@@ -80,8 +74,8 @@ def talk_of(folder: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{adapter}: no such folder: the run has no adapter yet: `gatt run {folder}`"
         )
-    stages = (stage_config(run, name) for name in ("eval", "synth"))
-    choices = [stage.instructions for stage in stages if stage is not None]
+    configs = (run.config_of(name) for name in ("eval", "synth"))
+    choices = [config.instructions for config in configs if config is not None]
     catalog = next((list(choice.catalog) for choice in choices if choice.catalog), [])
     return {"model": training.model, "adapter": adapter, "catalog": catalog}
 

@@ -35,7 +35,7 @@ def words(*overrides: str, config: Path | None = None) -> argparse.Namespace:
 
 
 def test_samples_are_shown_as_their_run_trains_them(bot: Path, capsys) -> None:
-    samples, trained = bot / "run/synth/samples.jsonl", load_run(bot).stages[1].config
+    samples, trained = bot / "run/synth/samples.jsonl", load_run(bot).config_of("train")
     for place in (bot, bot / "run"):
         assert training_of(words(), [place]) == trained
     of_file = training_of(words("--max_length=77"), [samples])
