@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from eval.commands.report import _evaluation_of
+from eval.report.data.runs import read_runs
+from eval.report.data.selection import SCHEMA
 from gatt.cli import main
 from gatt.commands.run.command import load_run
 from gatt.commands.run.folder import talk_of, training_of, with_values
@@ -93,8 +95,13 @@ def test_a_talk_has_the_model_the_adapter_and_the_catalogue_of_its_run(bot: Path
 
 
 def test_the_report_of_a_run_is_that_of_its_evaluation(bot: Path) -> None:
-    assert _evaluation_of(str(bot)) == f"bot={bot}/run/eval"
-    assert _evaluation_of(f"mine={bot}") == f"mine={bot}/run/eval"
+    assert _evaluation_of(bot) == bot / "run/eval"
+    assert _evaluation_of(Path("nowhere")) == Path("nowhere")
+    bot = bot.rename(bot.parent / "rate=0.1")
+    (bot / "run/eval").mkdir()
+    (bot / "run/eval/results.json").write_text(json.dumps({"schema": SCHEMA}), encoding="utf-8")
+    runs = read_runs([str(bot), f"mine={bot}"], _evaluation_of)
+    assert [run.name for run in runs] == ["rate=0.1", "mine"]
+    assert {run.folder for run in runs} == {bot / "run/eval"}
     (bot / "results.json").touch()
-    assert _evaluation_of(str(bot)) == str(bot)
-    assert _evaluation_of("nowhere") == "nowhere"
+    assert _evaluation_of(bot) == bot
