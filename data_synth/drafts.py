@@ -54,15 +54,18 @@ class DraftingEngine:
         """Digest of a portion -> its replies."""
         if not self._path.exists():
             return {}
-        found = {}
-        for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
+        stored = {}
+        text = self._path.read_text(encoding="utf-8", errors="replace")
+        for line in text.splitlines():
             try:
                 row = json.loads(line)
-                found[row["asked"]] = row["replies"]
+                stored[row["asked"]] = row["replies"]
             except (ValueError, KeyError, TypeError):
                 # A kill may cut the last line.
                 continue
-        return found
+        if text and not text.endswith("\n"):
+            self._append("\n")
+        return stored
 
     def generate(
         self,
@@ -80,8 +83,8 @@ class DraftingEngine:
                 engine = self._make()
                 forget(engine)
                 drawn = engine.generate(portion, params, adapter)
-                self._store(digest, [asdict(one) for one in drawn])
-            replies += [Generation(**one) for one in self._stored[digest]]
+                self._store(digest, [asdict(reply) for reply in drawn])
+            replies += [Generation(**values) for values in self._stored[digest]]
         return replies
 
     def _from_servers(
@@ -112,12 +115,12 @@ class DraftingEngine:
     def _portions(self, requests: Sequence[GenerationRequest]) -> Iterator[list[GenerationRequest]]:
         assert self._most is not None
         portion: list[GenerationRequest] = []
-        for _, some in groupby(requests, key=lambda request: request.group):
-            one = list(some)
-            if portion and len(portion) + len(one) > self._most:
+        for _, group in groupby(requests, key=lambda request: request.group):
+            dialogue = list(group)
+            if portion and len(portion) + len(dialogue) > self._most:
                 yield portion
                 portion = []
-            portion += one
+            portion += dialogue
         if portion:
             yield portion
 
@@ -129,8 +132,11 @@ class DraftingEngine:
 
     def _store(self, digest: str, replies: list[dict[str, Any]]) -> None:
         self._stored[digest] = replies
+        self._append(json.dumps({"asked": digest, "replies": replies}) + "\n")
+
+    def _append(self, text: str) -> None:
         try:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"asked": digest, "replies": replies}) + "\n")
+                file.write(text)
         except OSError as error:
             raise refused_write(self._path, error) from error

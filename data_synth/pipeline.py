@@ -107,17 +107,17 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
         save_config(config, config.output_dir / CONFIG_FILE)
         atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
         num_new = _append_missing(store, plan, config, engine, teacher)
-    found = write_card(config, path, report)
-    if ended := found.with_words("ended"):
-        words = ", ".join(f"{name} {found.refused[name]}" for name in ended)
+    counts = write_card(config, path, report)
+    if ended := counts.with_words("ended"):
+        words = ", ".join(f"{name} {counts.refused[name]}" for name in ended)
         log.warning("%s: %s: %s", path, words, REASONS["ended"])
-    if not found.num_targets:
+    if not counts.num_targets:
         raise DataError(
-            f"{path}: none of {found.num_turns} turns has a target, every draw was rejected, most often as "
-            f"{found.most_frequent()}: see the reasons in {path.with_name(CARD_FILE)}, or allow more attempts "
+            f"{path}: none of {counts.num_turns} turns has a target, every draw was rejected, most often as "
+            f"{counts.most_frequent()}: see the reasons in {path.with_name(CARD_FILE)}, or allow more attempts "
             "or other families"
         )
-    return SynthResult(path, found.num_samples, found.num_targets, found.num_turns, num_new)
+    return SynthResult(path, counts.num_samples, counts.num_targets, counts.num_turns, num_new)
 
 
 def load_source(
@@ -197,14 +197,16 @@ def _made(
         GenerationError: the teacher gave no reply; also the error of a worker.
         ModelError: the teacher cannot be read here.
     """
-    told = config.teacher
-    made_by = made_with(told.engine.model, told.adapter, told.sampling, config.seed)
+    teacher_config = config.teacher
+    made_by = made_with(
+        teacher_config.engine.model, teacher_config.adapter, teacher_config.sampling, config.seed
+    )
     planned = (plan[batch.start : batch.stop] for batch in batches)
     if config.ray is None:
         for samples in planned:
             yield _rows(config, made_by, teacher, samples)
         return
-    engine_config = config.teacher.engine
+    engine_config = teacher_config.engine
     make = engine or EngineAnywhere.of(engine_config, _adapters(config))
     yield from work_on_cluster(
         config.ray,

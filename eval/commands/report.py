@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gatt.cli import path_argument
 from gatt.commands.run.command import RUN_FILE, load_run
-from gatt.commands.run.folder import stage_config
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from gatt.data.ratings import read_ratings
     from gatt.runs.atomic_file import atomic_write_text
 
-    runs = read_runs([_evaluation_of(word) for word in args.runs])
+    runs = read_runs(args.runs, _evaluation_of)
     output = args.output or (runs[0].folder if len(runs) == 1 else Path()) / REPORT_FILE
     refuse_own_files((output, args.markdown, args.chart), [run.folder for run in runs])
     results = dict(joined(runs))
@@ -90,18 +89,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _evaluation_of(word: str) -> str:
-    """Return the evaluation of the run that a word names as NAME=FOLDER; any other word as it is."""
+def _evaluation_of(folder: Path) -> Path:
+    """Return the folder of the evaluation of a run of `gatt run`; any other folder as it is."""
     from eval.records.samples import RESULTS_FILE
 
-    name, equals, rest = word.partition("=")
-    is_named = bool(equals and name) and not Path(word).exists()
-    folder = Path(rest if is_named else word)
     if (folder / RESULTS_FILE).is_file() or not (folder / RUN_FILE).is_file():
-        return word
-    config = stage_config(load_run(folder), "eval")
-    return (
-        word
-        if config is None
-        else f"{name if is_named else folder.resolve().name}={config.output_dir}"
-    )
+        return folder
+    config = load_run(folder).config_of("eval")
+    return folder if config is None else Path(config.output_dir)

@@ -20,9 +20,9 @@ class Machine:
     model_bytes: int
     """Memory for a model and its training: of the first GPU, else what is free of the main memory."""
     device: Literal["cuda", "cpu"] = "cpu"
+    """That a run takes."""
     has_vllm: bool = False
     """Whether vLLM is installed beside this package."""
-    """That a run takes."""
 
     @classmethod
     def here(cls) -> Machine:
@@ -35,8 +35,8 @@ class Machine:
         info = Path("/proc/meminfo")
         # What is available counts caches that can be dropped.
         text = info.read_text(encoding="ascii") if info.exists() else ""
-        if found := re.search(r"MemAvailable:\s+(\d+) kB", text):
-            return cls(int(found[1]) * 1024)
+        if match := re.search(r"MemAvailable:\s+(\d+) kB", text):
+            return cls(int(match[1]) * 1024)
         return cls(int((provenance([])["memory_gib"] or 0) * 2**30))
 
     @property
@@ -59,10 +59,10 @@ def num_weights(model: str) -> int | None:
         return size // (4 if is_float32 else 2) or None
     # "8x7B" has fewer weights than 56 billion, since experts share layers; that is the safe side.
     pattern = r"(?i)(?<![\w.])(?:(\d+)x)?(\d+(?:\.\d+)?)([bm])(?![a-z])"
-    found = re.search(pattern, Path(model).name)
-    if found is None:
+    match = re.search(pattern, Path(model).name)
+    if match is None:
         return None
-    return int(float(found[2]) * int(found[1] or 1) * (1e9 if found[3] in "bB" else 1e6))
+    return int(float(match[2]) * int(match[1] or 1) * (1e9 if match[3] in "bB" else 1e6))
 
 
 def in_words(number: int | None) -> str:

@@ -161,8 +161,8 @@ def _topic(topic: InstructionPart, part: Part | None, rng: random.Random) -> Ite
 
 
 NAME_SHARE: Final = 0.5
-"""Share of a user's dialogues whose first added question asks for the name, where the instruction gives one: it
-is what people ask a bot for."""
+"""In at least this share of a user's dialogues the first added question asks for the name, where the
+instruction gives one: it is what people ask a bot for. In the others the name may come first by chance."""
 
 
 def _questions(

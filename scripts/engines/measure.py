@@ -43,12 +43,12 @@ REPLY_TOKENS: Final = 40
 def main() -> None:
     """Measure one part and write its figures."""
     args = _arguments()
-    found = PARTS[args.part](args)
-    if found is None:
+    figures = PARTS[args.part](args)
+    if figures is None:
         return
-    print(json.dumps(found, indent=1, ensure_ascii=False))
+    print(json.dumps(figures, indent=1, ensure_ascii=False))
     origin = provenance(["scripts/engines", args.part])
-    atomic_write_json(args.run / f"{args.part}.json", {"found": found, "run": origin})
+    atomic_write_json(args.run / f"{args.part}.json", {"found": figures, "run": origin})
 
 
 def replies(args: argparse.Namespace) -> dict[str, Any]:
@@ -57,14 +57,14 @@ def replies(args: argparse.Namespace) -> dict[str, Any]:
         {sample.key: sample for sample in read_samples(samples_of_run(args.run / name))}
         for name in ("local", "served")
     )
-    found: dict[str, Any] = {"arms": {}, "different": []}
+    figures: dict[str, Any] = {"arms": {}, "different": []}
     for arm in dict.fromkeys(key[0] for key in local):
         keys = [key for key in local if key[0] == arm]
         same = [key for key in keys if local[key].reply == served[key].reply]
         statuses = sum(local[key].status == served[key].status for key in keys)
-        found["arms"][arm] = {"num": len(keys), "same_words": len(same), "same_verdict": statuses}
-        found["different"] += [_pair(local[k], served[k]) for k in keys if k not in same]
-    found["base_and_adapter_differ"] = sum(
+        figures["arms"][arm] = {"num": len(keys), "same_words": len(same), "same_verdict": statuses}
+        figures["different"] += [_pair(local[k], served[k]) for k in keys if k not in same]
+    figures["base_and_adapter_differ"] = sum(
         served["gatt", *key[1:]].reply != sample.reply
         for key, sample in served.items()
         if key[0] == "base"
@@ -75,14 +75,14 @@ def replies(args: argparse.Namespace) -> dict[str, Any]:
         for lines in [(args.run / name / JUDGEMENTS_FILE).read_text(encoding="utf-8")]
     ]
     common = judged[0].keys() & judged[1].keys()
-    found["judge"] = {
+    figures["judge"] = {
         "model": args.model,
         "num": len(common),
         "same_words": sum(judged[0][key] == judged[1][key] for key in common),
     }
     results = json.loads((args.run / "served" / "results.json").read_text(encoding="utf-8"))
-    found["checks"] = results["checks"]
-    return found
+    figures["checks"] = results["checks"]
+    return figures
 
 
 def _pair(here: Sample, there: Sample) -> dict[str, Any]:
@@ -124,10 +124,9 @@ def chat(args: argparse.Namespace) -> dict[str, Any]:
 def cache(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return prompt tokens and those from the prefix cache, turn by turn of a chat of its own."""
     messages = [{"role": "system", "content": INSTRUCTION}]
-    users = [text for topic in question_bank().topics.values() for text in topic][:NUM_TURNS]
     turns = []
     with httpx2.Client(trust_env=False, timeout=600) as http:
-        for user in users:
+        for user in _bank_texts()[:NUM_TURNS]:
             messages.append({"role": "user", "content": user})
             body = {
                 "model": "gatt",
@@ -161,7 +160,7 @@ def speed(args: argparse.Namespace) -> dict[str, Any] | None:
         return None
     requests = _requests(NUM_PROMPTS)
     params = SamplingParams(max_new_tokens=REPLY_TOKENS, temperature=0.0)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "prompts": len(requests),
         "at_once": NUM_AT_ONCE,
         "rounds": NUM_ROUNDS,
@@ -179,8 +178,8 @@ def speed(args: argparse.Namespace) -> dict[str, Any] | None:
                 said = engine.generate(requests, params, adapter)
                 seconds = time.perf_counter() - start
                 rounds[name].append(round(sum(r.num_tokens for r in said) / seconds, 1))
-        found["tokens_a_second"][adapter or "base"] = rounds
-    return found
+        figures["tokens_a_second"][adapter or "base"] = rounds
+    return figures
 
 
 def dialogues(args: argparse.Namespace) -> dict[str, Any] | None:
@@ -194,7 +193,7 @@ def dialogues(args: argparse.Namespace) -> dict[str, Any] | None:
         "turns": NUM_TURNS,
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "load_a_core_before": round(load, 2),
-        "tokens_a_second": {name: _dialogues(one, params) for name, one in engines.items()},
+        "tokens_a_second": {name: _dialogues(engine, params) for name, engine in engines.items()},
     }
 
 
@@ -216,7 +215,7 @@ def _quiet_load() -> float | None:
 
 def _dialogues(engine: Any, params: SamplingParams) -> float:
     """Return the reply tokens a second of dialogues in which the adapter reads its own replies."""
-    texts = [text for topic in question_bank().topics.values() for text in topic]
+    texts = _bank_texts()
     talks = [[Message("system", INSTRUCTION)] for _ in range(NUM_DIALOGUES)]
     num_tokens, start = 0, time.perf_counter()
     for turn in range(NUM_TURNS):
@@ -234,12 +233,16 @@ PARTS: Final[Mapping[str, Any]] = {
 }
 
 
+def _bank_texts() -> list[str]:
+    """Return the user messages of the question bank, topic by topic."""
+    return [text for topic in question_bank().topics.values() for text in topic]
+
+
 def _requests(num: int) -> list[GenerationRequest]:
-    texts = [text for topic in question_bank().topics.values() for text in topic]
-    told = Message("system", INSTRUCTION)
+    system = Message("system", INSTRUCTION)
     return [
-        GenerationRequest(str(number), (told, Message("user", text)), "questions")
-        for number, text in enumerate(texts[:num])
+        GenerationRequest(str(number), (system, Message("user", text)), "questions")
+        for number, text in enumerate(_bank_texts()[:num])
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -45,27 +45,34 @@ class Run:
     results: Mapping[str, Any]
 
 
-def read_runs(words: Sequence[str]) -> list[Run]:
+def read_runs(
+    words: Sequence[str], evaluation_of: Callable[[Path], Path] = lambda folder: folder
+) -> list[Run]:
     """Return the runs that the words name: a folder, or `NAME=FOLDER`.
 
     A run that is given without a name is named after its folder.
 
+    Args:
+        words: one for each run.
+        evaluation_of: returns the folder of the evaluation of a folder that is given.
+
     Raises:
-        DataError: a missing or broken file, or two runs of one name.
+        DataError: a missing or broken file, or two runs of one name; or what `evaluation_of` raises.
     """
     runs: dict[str, Run] = {}
     for word in words:
         name, equals, rest = word.partition("=")
         is_named = bool(equals and name) and not Path(word).exists()
         folder = Path(rest if is_named else word)
-        results = _read(folder / RESULTS_FILE, SCHEMA, "gatt eval") | read_attention(folder)
+        evaluation = evaluation_of(folder)
+        results = _read(evaluation / RESULTS_FILE, SCHEMA, "gatt eval") | read_attention(evaluation)
         name = name if is_named else folder.resolve().name
         if name in runs:
             raise DataError(
                 f"{folder}: its name {name!r} is that of {runs[name].folder} already: expected "
                 f"different names, give one as NAME={folder}"
             )
-        runs[name] = Run(name, folder, results)
+        runs[name] = Run(name, evaluation, results)
     return list(runs.values())
 
 
@@ -81,16 +88,16 @@ def read_attention(folder: Path) -> dict[str, Any]:
 
 def _read(path: Path, schema: int, command: str) -> dict[str, Any]:
     try:
-        found = read_json(path)
+        content = read_json(path)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: {why}: expected a file that `{command}` wrote") from None
-    version = found.get("schema") if isinstance(found, dict) else None
+    version = content.get("schema") if isinstance(content, dict) else None
     if version != schema:
         raise DataError(
             f"{path}: schema is {version!r}: expected {schema}, make it again with `{command}`"
         )
-    return dict(_renamed(found)) if schema == SCHEMA else dict(found)
+    return dict(_renamed(content)) if schema == SCHEMA else dict(content)
 
 
 EARLIER_NAMES: Final = {"adherence": "keeps", "vacuous_adherence": "vacuous_keeps",
@@ -118,18 +125,18 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     """
     if len(runs) == 1:
         return runs[0].results
-    found: dict[str, Any] = {"schema": SCHEMA, "run": {}, "checks": [], "notes": []}
+    all_results: dict[str, Any] = {"schema": SCHEMA, "run": {}, "checks": [], "notes": []}
     for name in ("curves", *LISTS):
-        found[name] = [
+        all_results[name] = [
             record | {k: f"{run.name}{RUN_MARK}{record[k]}" for k in ARMS if k in record}
             for run in runs
             for record in run.results.get(name) or []
         ]
     for run in runs:
-        found["run"][run.name] = run.results.get("run") or {}
+        all_results["run"][run.name] = run.results.get("run") or {}
         for name in ("checks", "notes"):
-            found[name] += [f"{run.name}: {line}" for line in run.results.get(name) or []]
-    curves = Curves.of(found)
+            all_results[name] += [f"{run.name}: {line}" for line in run.results.get(name) or []]
+    curves = Curves.of(all_results)
     main = curves.find(history=curves.main_history, split=curves.main_split)
     shown = {split_arm(p.arm)[0] for p in main if p.metric not in VACUOUS.values()}
     for name in (run.name for run in runs if run.name not in shown):
@@ -138,8 +145,8 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
             "none of them. Make a report of runs that have the same."
         )
         log.warning("%s", note)
-        found["notes"].insert(0, note)
-    return found
+        all_results["notes"].insert(0, note)
+    return all_results
 
 
 def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
@@ -168,14 +175,14 @@ def compared(runs: Sequence[Run], baseline: str | None = None) -> list[dict[str,
     for sample in samples_of(runs):
         of_first = f"{runs[0].name}{RUN_MARK}{split_arm(sample.arm)[1]}"
         groups[of_first if baseline is None else baseline].append(sample)
-    found = [asdict(d) for first, samples in groups.items() for d in differences(samples, first)]
-    if baseline is not None and not found:
+    records = [asdict(d) for first, samples in groups.items() for d in differences(samples, first)]
+    if baseline is not None and not records:
         arms = ", ".join(dict.fromkeys(sample.arm for sample in groups[baseline]))
         raise DataError(
             f"--baseline {baseline}: no decided replies of this arm and another one to the same words: "
             f"expected one of {arms}"
         )
-    return found
+    return records
 
 
 def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) -> None:

@@ -79,8 +79,9 @@ class Transcripts:
         cases = []
         for case in self.cases:
             first, given = case.first, case.first.instruction
+            text = given.text if given else ""
             arms = [
-                [self.arms.index(arm), [_row(s) for s in replies]]
+                [self.arms.index(arm), [_row(s, text) for s in replies]]
                 for arm, replies in case.samples.items()
             ]
             cases.append(
@@ -91,13 +92,20 @@ class Transcripts:
         return {"arms": [[arm, arm_name(arm)] for arm in self.arms], "cases": cases}
 
 
-def _row(sample: Sample) -> dict[str, Any]:
-    """Return what the page shows of a reply, without usual values."""
+def held_text(sample: Sample) -> str:
+    """Return the instruction that held at the turn of a reply; empty where none did."""
+    is_kept = sample.instruction is not None and sample.expected == "kept"
+    return sample.instruction.text if sample.instruction and is_kept else ""
+
+
+def _row(sample: Sample, first_text: str) -> dict[str, Any]:
+    """Return what the page shows of a reply, without usual values, of which the first instruction is one."""
     row = {
         "t": sample.turn, "s": _letter(verdict_of(sample), sample), "u": sample.user, "r": sample.reply,
     }  # fmt: skip
     rest: dict[str, tuple[Any, tuple[Any, ...]]] = {
         "p": (sample.kind == "probe", (False,)),
+        "i": (held_text(sample), (first_text,)),
         "e": (sample.event, (None,)),
         "v": ([[_letter(v.status, sample), *_verdict(v)[1:]] for v in sample.verdicts], ([],)),
         "o": (sample.reference, (None, sample.reply)),

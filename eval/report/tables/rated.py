@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Sequence
 
 from eval.metrics.intervals import wilson_interval
 from eval.report.data.selection import NO_BREAK, bounds, percent
@@ -11,19 +12,25 @@ from eval.report.tables.sections import Cell, Section, Table, arm_cell, row
 from gatt.data.ratings import Rating
 from gatt.verifiers.base import Status
 
+log = logging.getLogger(__name__)
+
 LEAD = (
     "Thumbs of a reader, each for one reply. Where rules and reader differ often, look at these replies first: "
     "the rules judge what the instruction and the turn ask for, not whether one would send the reply."
 )
 
 
-def rated_section(ratings: Sequence[Rating], cases: Iterable[Case]) -> Section | None:
+def rated_section(ratings: Sequence[Rating], cases: Sequence[Case]) -> Section | None:
     """Return how many replies of each arm were rated good, in all and by the verdict of the rules.
+
+    A rating whose reply the page has in other words, since a later evaluation replaced it, is left out; a line
+    of the log counts them.
 
     Args:
         ratings: of replies of the page, by the anchor of their case, or of a talk, which no rule judged here.
         cases: of the page.
     """
+    ratings = _of_these_replies(ratings, cases)
     if not ratings:
         return None
     statuses: dict[tuple[str, str, int], Status] = {
@@ -39,12 +46,31 @@ def rated_section(ratings: Sequence[Rating], cases: Iterable[Case]) -> Section |
         of_arm = [rating for rating in ratings if rating.arm == arm]
         judged = [(r, statuses.get((r.case, r.arm, r.turn))) for r in of_arm]
         by_status = [
-            _good([r for r, one in judged if one == wanted]) for wanted in ("pass", "fail")
+            _good([rating for rating, status in judged if status == wanted])
+            for wanted in ("pass", "fail")
         ]
         rows.append(row(arm_cell(arm), _good(of_arm), *by_status))
     heads = ("arm", "rated good", "of the rules' passes", "of their fails")
     table = Table("Good replies", heads, tuple(rows), is_folded=False)
     return Section("rated", "Rated by hand", LEAD, [table], is_first=True)
+
+
+def _of_these_replies(ratings: Sequence[Rating], cases: Sequence[Case]) -> list[Rating]:
+    texts = {
+        (case.anchor, arm, reply.turn): reply.reply
+        for case in cases
+        for arm, replies in case.samples.items()
+        for reply in replies
+        if reply.kind == "turn"
+    }
+    kept = [r for r in ratings if texts.get((r.case, r.arm, r.turn), r.reply) == r.reply]
+    if len(kept) < len(ratings):
+        log.warning(
+            "%d of %d ratings are left out: a later evaluation has replaced their replies",
+            len(ratings) - len(kept),
+            len(ratings),
+        )
+    return kept
 
 
 def _good(ratings: Sequence[Rating]) -> Cell:

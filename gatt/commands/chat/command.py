@@ -76,8 +76,7 @@ class Terminal:
                 self._show(self._chat.say(text))
                 return
             case _:
-                known = ", ".join(COMMANDS)
-                raise DataError(f"{text!r} is no command: expected one of {known}")
+                raise DataError(f"{text!r} is no command: expected one of {', '.join(COMMANDS)}")
         when = "from your next message on" if self._chat.num_turns else "the dialogue starts over"
         self._write(f"({when}: {in_words(self._chat.instruction)})\n")
 
@@ -125,9 +124,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a setting of the server as configurations have it, such as omit=[top_p,seed] or "
         "api_key_env=MY_KEY, any number of times",
     )  # fmt: skip
-    told = parser.add_mutually_exclusive_group()
-    told.add_argument("--instruction", metavar="TEXT", help="given once, in turn 1; not judged")
-    told.add_argument(
+    held = parser.add_mutually_exclusive_group()
+    held.add_argument("--instruction", metavar="TEXT", help="given once, in turn 1; not judged")
+    held.add_argument(
         "--entry", metavar="ID", help="catalogue entry, such as language.fr; judges the replies"
     )
     parser.add_argument(
@@ -174,7 +173,7 @@ def run(args: argparse.Namespace) -> int:
     if args.run is not None:
         if args.server:
             raise ConfigError(f"{args.run}: a folder beside --server: expected one of them")
-        args = with_values(args, talk_of(args.run))
+        args = with_values(args, talk_of(args.run, args.adapter))
     catalog = cache(partial(load_catalog, *map(Path, args.catalog or ())))
     instruction = None
     if args.catalog and args.instruction is None and not args.entry and len(catalog().entries) == 1:
@@ -264,12 +263,12 @@ def _write(text: str) -> None:
 
 
 def _variables(words: Sequence[str]) -> dict[str, str | bool]:
-    found: dict[str, str | bool] = {}
+    variables: dict[str, str | bool] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
             raise ConfigError(
                 f"--chat-template-kwargs {word}: expected NAME=VALUE, such as enable_thinking=false"
             )
-        found[name] = {"true": True, "false": False}.get(value, value)
-    return found
+        variables[name] = {"true": True, "false": False}.get(value, value)
+    return variables

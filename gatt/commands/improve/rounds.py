@@ -1,4 +1,4 @@
-"""The rounds of a finished run: what each of its stages is told. No torch here."""
+"""The rounds of a finished run: the settings of each of their stages. No torch here."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def plan_rounds(
     """
     run = _run_of(folder)
     _refuse_own_keys(overrides)
-    trained = _config(run, "train")
+    trained = run.config_of("train")
     if trained is None:
         raise ConfigError(
             f"{folder / RUN_FILE}: no stage 'train': expected a run that trained an adapter, which a round "
@@ -83,10 +83,10 @@ def plan_rounds(
     start, rounds = Path(trained.output_dir) / "adapter", []
     for number in range(1, num + 1):
         place = folder / f"round-{number}"
-        told = _told(run, number, place, start, objective)
-        made = Round(number, place, start, objective, _stages(told, overrides))
-        rounds.append(made)
-        start = made.adapter
+        settings = _settings(run, number, place, start, objective)
+        round_ = Round(number, place, start, objective, _stages(settings, overrides))
+        rounds.append(round_)
+        start = round_.adapter
     return rounds
 
 
@@ -97,10 +97,6 @@ def _run_of(folder: Path) -> Run:
             f"{folder}: no {RUN_FILE} in it: expected the folder of a finished `gatt run` (its output_dir)"
         )
     return load_run(path)
-
-
-def _config(run: Run, name: str) -> Any:
-    return next((stage.config for stage in run.stages if stage.name == name), None)
 
 
 def _refuse_own_keys(overrides: Sequence[str]) -> None:
@@ -114,16 +110,16 @@ def _refuse_own_keys(overrides: Sequence[str]) -> None:
             )
 
 
-def _told(
+def _settings(
     run: Run, number: int, place: Path, start: Path, objective: Objective
 ) -> dict[str, dict[str, Any]]:
-    """Return what each stage of a round is told, without the overrides."""
-    found = run.as_dict()
-    train, synth, evaluated = found["train"], found.get("synth"), found.get("eval")
+    """Return the settings of each stage of a round, without the overrides."""
+    stages = run.as_dict()
+    train, synth, evaluated = stages["train"], stages.get("synth"), stages.get("eval")
     pairs: dict[str, Any] = {
         "samples": train["samples"],
         "output_dir": str(place / "pairs"),
-        "engine": _engine(train, _config(run, "eval")),
+        "engine": _engine(train, run.config_of("eval")),
         "adapter": str(start),
         "max_turns": train["max_turns"],
         "seed": train["seed"] + number,
@@ -134,9 +130,9 @@ def _told(
         pairs["quality"] = synth["teacher"]["quality"]
         most = synth["teacher"]["sampling"]["max_new_tokens"]
         pairs["sampling"] = {"max_new_tokens": most}
-    told = {"pairs": pairs, "train": train | _of_round(train, place, start, objective)}
+    settings = {"pairs": pairs, "train": train | _of_round(train, place, start, objective)}
     if evaluated is not None:
-        told["eval"] = evaluated | {
+        settings["eval"] = evaluated | {
             "output_dir": str(place / "eval"),
             "adapters": {BEFORE: str(start), AFTER: str(place / "train" / "adapter")},
             "arms": [BEFORE, AFTER],
@@ -145,8 +141,8 @@ def _told(
             "ray": None,
         }
         if judge := evaluated["judge"]:
-            told["eval"]["judge"] = judge | {"arms": []}
-    return told
+            settings["eval"]["judge"] = judge | {"arms": []}
+    return settings
 
 
 def _engine(train: Mapping[str, Any], evaluation: Any) -> dict[str, Any]:
@@ -179,13 +175,15 @@ def _reference(objective: Objective) -> dict[str, str]:
     return {"reference": "init_adapter"} if objective == "preference" else {}
 
 
-def _stages(told: Mapping[str, Mapping[str, Any]], overrides: Sequence[str]) -> tuple[Stage, ...]:
+def _stages(
+    settings: Mapping[str, Mapping[str, Any]], overrides: Sequence[str]
+) -> tuple[Stage, ...]:
     """Return the stages with their configurations.
 
     Raises:
         ConfigError: every problem of every stage, or a model on servers.
     """
-    given = [f"{name}={json.dumps(values)}" for name, values in told.items()]
+    given = [f"{name}={json.dumps(values)}" for name, values in settings.items()]
     _, stages = load_stages(STAGES, None, [*given, *overrides])
     for stage in stages:
         engine = getattr(stage.config, "engine", None)

@@ -21,12 +21,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
-import json
 import re
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +37,7 @@ from gatt.config.load import config_dict, config_file, load_config
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
-from gatt.runs.yaml_file import dump_yaml, read_mapping
+from gatt.runs.yaml_file import Source, dump_yaml
 
 HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
 TAKES_OVERRIDES = True
@@ -71,6 +70,10 @@ class Run:
         """Return the resolved run file."""
         stages = {stage.name: config_dict(stage.config) for stage in self.stages}
         return {"output_dir": str(self.output_dir), **stages}
+
+    def config_of(self, name: str) -> Any | None:
+        """Return the configuration of a stage; None where the run has no such stage."""
+        return next((stage.config for stage in self.stages if stage.name == name), None)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,9 +122,9 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     """
     path = config_file(path / RUN_FILE if path.is_dir() else path)
     model = ("model", str | None, dataclasses.field(default=None))
-    overrides = [*_of_model(path, overrides), *overrides]
-    config, given = load_stages(STAGES, path, overrides, (("output_dir", Path), model))
-    if not given:
+    keys = (("output_dir", Path), model)
+    config, unresolved = load_stages(STAGES, path, overrides, keys, _model_of_stages)
+    if not unresolved:
         raise ConfigError(f"{path}: no stage in it: expected at least one of {', '.join(STAGES)}")
     problems: list[str] = []
     here = {HERE: str(path.parent)}
@@ -129,36 +132,31 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     folders = {PLACEHOLDER: str(output_dir), **here}
     stages = [
         dataclasses.replace(stage, config=_resolve(stage.config, folders, problems))
-        for stage in given
+        for stage in unresolved
     ]
     if problems:
         raise ConfigError("; ".join(f"{path}: {problem}" for problem in problems))
     return Run(output_dir, tuple(stages))
 
 
-def _of_model(path: Path, overrides: Sequence[str]) -> list[str]:
-    """Return overrides that give the model of a run to its stages that name none."""
-    values = read_mapping(path).values
-    given = [word.partition("=") for word in overrides]
-    model = next(
-        (text for key, _, text in given[::-1] if key.lstrip("-") == "model"), values.get("model")
-    )
-    found = []
-    for name in STAGES if model else ():
-        stage, key = values.get(name), load_command(commands()[name]).MODEL
-        within = stage
-        for part in key.split("."):
-            within = within.get(part) if isinstance(within, Mapping) else None
-        if isinstance(stage, Mapping) and within is None:
-            found.append(f"{name}.{key}={json.dumps(model)}")
-    return found
+def _model_of_stages(values: Mapping[str, Any]) -> Source:
+    """Return the model of a run as that of each of its stages, for those that name no other."""
+    model = values.get("model")
+    stages: dict[str, Any] = {}
+    for name in STAGES if model and isinstance(model, str) else ():
+        if isinstance(values.get(name), Mapping):
+            stages[name] = model
+            for key in reversed(load_command(commands()[name]).MODEL.split(".")):
+                stages[name] = {key: stages[name]}
+    return Source(stages, {})
 
 
 def load_stages(
     names: Sequence[str],
     path: Path | None,
     overrides: Sequence[str],
-    more: Sequence[tuple[Any, ...]] = (),
+    further_keys: Sequence[tuple[Any, ...]] = (),
+    preset: Callable[[Mapping[str, Any]], Source] | None = None,
 ) -> tuple[Any, list[Stage]]:
     """Return a configuration whose keys are stages, and the stages that it has.
 
@@ -166,7 +164,8 @@ def load_stages(
         names: of commands, each an optional key with the configuration of that command.
         path: the file; None for overrides alone.
         overrides: dotted, above the file.
-        more: further keys with their types, and a field where they may be left out.
+        further_keys: with their types, and a field where they may be left out.
+        preset: returns values below those of the file and the overrides, which it is given.
 
     Raises:
         ConfigError: with every problem of every stage.
@@ -179,11 +178,18 @@ def load_stages(
         (name, module.CONFIG | None, dataclasses.field(default=None))
         for name, module in modules.items()
     ]
-    fields: list[Any] = [*more, *optional]
-    stages_class = dataclasses.make_dataclass("RunConfig", fields, frozen=True, kw_only=True)
+    fields: list[Any] = [*further_keys, *optional]
+    namespace = {"preset": staticmethod(preset)} if preset else {}
+    stages_class = dataclasses.make_dataclass(
+        "RunConfig", fields, frozen=True, kw_only=True, namespace=namespace
+    )
     config: Any = load_config(stages_class, path, overrides)
-    given = {name: getattr(config, name) for name in names}
-    return config, [Stage(n, one, modules[n]) for n, one in given.items() if one is not None]
+    configs = {name: getattr(config, name) for name in names}
+    return config, [
+        Stage(name, stage_config, modules[name])
+        for name, stage_config in configs.items()
+        if stage_config is not None
+    ]
 
 
 def execute_run(run: Run) -> None:
@@ -249,8 +255,9 @@ def _resolve(value: Any, folders: Mapping[str, str], problems: list[str]) -> Any
         for placeholder, folder in folders.items():
             text = text.replace(placeholder, folder)
         if isinstance(value, Path) and _BRACED.search(text):
-            known = f"expected {PLACEHOLDER} or {HERE}"
-            problems.append(f"path {text!r} holds an unknown placeholder: {known}")
+            problems.append(
+                f"path {text!r} holds an unknown placeholder: expected {PLACEHOLDER} or {HERE}"
+            )
         return type(value)(text)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         new = {f.name: resolved(getattr(value, f.name)) for f in dataclasses.fields(value)}

@@ -36,8 +36,8 @@ class ServerConfig:
     """Base URLs, which usually end in `/v1`; all must serve the same model."""
     start: str | None = None
     """In place of `urls`: `vllm`, `sglang`, `transformers`, or a command line with `{port}` (and `{model}`,
-    `{name}`, `{python}`). The server is started on this machine with the adapters of the run, one on each GPU
-    or over several by the size of the model, and ended with the run."""
+    `{name}`, `{python}`; other braces stay). The server is started on this machine with the adapters of the
+    run, one on each GPU or over several by the size of the model, and ended with the run."""
     python: str | None = None
     """Interpreter of the environment in which the server of `start` is installed; null is this one."""
     start_words: tuple[str, ...] = ()

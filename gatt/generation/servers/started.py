@@ -33,7 +33,7 @@ LINES_SHOWN: Final = 12
 PATIENCE: Final = 20.0
 """Seconds in which a server may end by itself."""
 _POLL_SECONDS: Final = 0.5
-_TOLD_EVERY: Final = 30.0
+_LOG_SECONDS: Final = 30.0
 WEIGHT_SHARE: Final = 0.6
 """Of a GPU's memory, at most for weights: the rest is for keys, values and activations."""
 log = logging.getLogger(__name__)
@@ -182,7 +182,10 @@ def _command(config: ServerConfig, wanted: Wanted) -> list[str]:
         "name": wanted.name,
         "port": str(wanted.port),
     }
-    words = [word.format_map(values) for word in shlex.split(config.start)]
+    words = shlex.split(config.start)
+    for name, value in values.items():
+        # Other braces, such as those of JSON, stay.
+        words = [word.replace(f"{{{name}}}", value) for word in words]
     return [*words, *config.start_words]
 
 
@@ -238,7 +241,7 @@ class _Child:
         Raises:
             GenerationError: it ended, or the time is over.
         """
-        began = told = time.monotonic()
+        began = logged = time.monotonic()
         while not self._answers():
             seconds = time.monotonic() - began
             status = self.process.poll()
@@ -252,8 +255,8 @@ class _Child:
                     f"the server of server.start ({log_name.split()[0]}) {why}: mend what its last lines "
                     f"say, or start it yourself and set server.urls. {self._tail()}"
                 )
-            if time.monotonic() - told > _TOLD_EVERY:
-                told = time.monotonic()
+            if time.monotonic() - logged > _LOG_SECONDS:
+                logged = time.monotonic()
                 log.warning("waiting for the server, %.0f s (log in %s)", seconds, self.log)
             time.sleep(_POLL_SECONDS)
         log.warning("the server answers after %.0f s", time.monotonic() - began)

@@ -196,6 +196,18 @@ def test_thumbs_stay_in_the_browser_and_are_saved_for_the_report(
     assert section is not None
     rows = [[cell.counts for cell in row] for row in section.tables[0].rows]
     assert rows[0] == ["", "0/1", "", "0/1"]
+    # As if the page were made anew from an evaluation in which the first reply is another.
+    page.evaluate(
+        """() => {
+          const key = Object.keys(localStorage).find((name) => name.startsWith("gatt-ratings"));
+          localStorage.setItem(key, localStorage.getItem(key).replace("<b>Bonjour</b>", "Salut"));
+        }"""
+    )
+    page.reload()
+    opened_card(page, FRENCH)
+    assert pressed.evaluate_all("all => all.map((one) => one.dataset.thumb)") == ["up"]
+    assert save.inner_text() == "Save 1 rating"
+    assert page.locator("#dropped-ratings").inner_text().endswith(": 1")
 
 
 def test_a_hostile_reply_is_text(open_page: Open) -> None:

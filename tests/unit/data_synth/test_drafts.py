@@ -45,6 +45,9 @@ def test_a_portion_is_whole_dialogues_and_is_drawn_once(tmp_path) -> None:
     replies = engine.generate(REQUESTS, SamplingParams())
     assert [reply.text for reply in replies] == [request.key for request in REQUESTS]
     assert [request.group for request in again.requests] == ["d2", "d2"]
+    third = RecordingEngine(lambda request: request.key)
+    DraftingEngine(lambda: third, path, "salt", 3).generate(REQUESTS, SamplingParams())
+    assert not third.requests
     other = RecordingEngine(lambda request: request.key)
     DraftingEngine(lambda: other, path, "other settings", 3).generate(REQUESTS, SamplingParams())
     assert len(other.requests) == 6

@@ -118,6 +118,7 @@ async function start() {
   }
   data = await unpack("cases");
   all = casesOf(data);
+  dropReplaced(all);
   fillFilters();
   applyFilters();
   showFrom(0);

@@ -23,9 +23,30 @@ function keepRatings() {
   saveRatings.textContent = `Save ${ratings.size} rating${ratings.size === 1 ? "" : "s"}`;
 }
 
+function keyOf(found, arm, row) {
+  return JSON.stringify([found.id, arm.key, row.t]);
+}
+
+// Drops the ratings of replies that a later evaluation has replaced, and says how many they were.
+function dropReplaced(cases) {
+  const replies = new Map();
+  for (const found of cases) {
+    for (const arm of found.arms) {
+      for (const row of arm.replies) if (!row.p) replies.set(keyOf(found, arm, row), row.r);
+    }
+  }
+  const replaced = [...ratings].filter(([key, rating]) => replies.has(key) && replies.get(key) !== rating.reply);
+  if (!replaced.length) return;
+  for (const [key] of replaced) ratings.delete(key);
+  keepRatings();
+  const line = document.getElementById("dropped-ratings");
+  line.textContent = `Ratings dropped, since a later evaluation has replaced their replies: ${replaced.length}`;
+  line.hidden = false;
+}
+
 // The two buttons of a reply; the one that is pressed again is taken back.
 function thumbs(found, arm, row) {
-  const key = JSON.stringify([found.id, arm.key, row.t]);
+  const key = keyOf(found, arm, row);
   const node = element("span", "thumbs");
   for (const [thumb, word] of [["up", "good"], ["down", "bad"]]) {
     const button = element("button", "", word);
@@ -52,7 +73,7 @@ function showPressed(node, key) {
 function ratingOf(found, arm, row, thumb) {
   return {
     case: found.id, arm: arm.key, turn: row.t, rating: thumb,
-    instruction: found.instruction?.[0] ?? "", message: row.u, reply: row.r,
+    instruction: row.i ?? found.instruction?.[0] ?? "", message: row.u, reply: row.r,
   };
 }
 

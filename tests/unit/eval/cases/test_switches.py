@@ -93,6 +93,13 @@ def test_the_transcript_shows_the_words_that_change_the_instruction() -> None:
     assert "a" not in before
     assert at["a"] == "No more of that."
     assert at["u"] == U[2]
+    # A rating of the reply holds what is in force.
+    assert "i" not in before
+    assert at["i"] == ""
+    replaced = case(to("chess", 3))
+    turns = [judged(replaced, turn, "Rain.") for turn in (2, 3)]
+    ((_, (_, at)),) = Transcripts(["base"], turns).as_dict()["cases"][0]["arms"]
+    assert at["i"] == replaced.held_at(3).text
 
 
 def test_a_run_from_configuration_to_report(tmp_path, monkeypatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -15,9 +15,12 @@ from eval.metrics.failures import failures
 from eval.metrics.retention import retentions
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves
+from eval.report.data.transcripts import Transcripts
 from eval.report.page.render import report_text
+from eval.report.tables.rated import rated_section
 from eval.report.tables.sections import Table, difference_tables, rate_table
 from eval.report.tables.written import markdown_tables, side_by_side, terminal_table
+from gatt.data.ratings import Rating
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
 from tests.support.texts.fake_lists import difference, fake_lists
@@ -229,3 +232,15 @@ def test_what_is_kept_and_answered_stands_by_kind_beside_what_the_model_does_alo
     assert [c.header for c in table.columns] == ["arm", "keeps", "answers", "both", "of alone"]
     page = report_text(results, made)
     assert "✓ keeps ✗ answers" in page
+
+
+def test_a_rating_of_a_reply_that_was_replaced_is_left_out(caplog) -> None:
+    (case,) = Transcripts(["base"], [sample(), sample(turn=2, reply="Salut !")]).cases
+    good = Rating(case.anchor, "base", 1, "up", "Speak French.", "Hello?", "Bonjour !")
+    replaced = replace(good, turn=2, reply="Hi!")
+    of_talk = replace(good, case="chat-1")
+    section = rated_section([good, replaced, of_talk], [case])
+    assert section is not None
+    assert [cell.counts for cell in section.tables[0].rows[0]] == ["", "2/2", "1/1", ""]
+    assert "1 of 3 ratings" in caplog.text
+    assert rated_section([replaced], [case]) is None

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from eval.commands.report import _evaluation_of
+from eval.report.data.runs import read_runs
+from eval.report.data.selection import SCHEMA
 from gatt.cli import main
 from gatt.commands.run.command import load_run
 from gatt.commands.run.folder import talk_of, training_of, with_values
@@ -35,7 +37,7 @@ def words(*overrides: str, config: Path | None = None) -> argparse.Namespace:
 
 
 def test_samples_are_shown_as_their_run_trains_them(bot: Path, capsys) -> None:
-    samples, trained = bot / "run/synth/samples.jsonl", load_run(bot).stages[1].config
+    samples, trained = bot / "run/synth/samples.jsonl", load_run(bot).config_of("train")
     for place in (bot, bot / "run"):
         assert training_of(words(), [place]) == trained
     of_file = training_of(words("--max_length=77"), [samples])
@@ -62,6 +64,33 @@ def test_files_of_no_run_have_the_settings_of_config_or_the_defaults(
     assert training_of(words("seed=3", config=file), [samples]).seed == 3
 
 
+def test_samples_have_the_settings_of_their_own_run_alone(bot: Path, monkeypatch, caplog) -> None:
+    run, synth = bot / "run", bot / "run" / "synth"
+    model = load_run(bot).config_of("train").model
+    file = run / "run.yaml"
+    # As of a run that was started with a relative folder, elsewhere.
+    file.write_text(file.read_text().replace(str(run), "bot/run"), encoding="utf-8")
+    monkeypatch.chdir(synth)
+    assert training_of(words(), [Path("samples.jsonl")]).model == model
+    (run / "other").mkdir()
+    others = write_samples(run / "other" / "samples.jsonl", [sample(1)])
+    default = training_of(words(), [others]).model
+    assert default != model
+    (run / "other" / "run.yaml").write_text("setup: pip install\n", encoding="utf-8")
+    caplog.clear()
+    assert training_of(words(), [others]).model == default
+    assert "other/run.yaml line 1" in caplog.text
+    stages = json.loads(file.read_text(encoding="utf-8"))
+    del stages["train"]
+    file.write_text(json.dumps(stages), encoding="utf-8")
+    assert training_of(words(), [synth / "samples.jsonl"]).model == default
+    with pytest.raises(ConfigError, match="no stage train"):
+        training_of(words("model=m"), [run])
+    with pytest.raises(ConfigError, match="expected --adapter"):
+        talk_of(run)
+    assert talk_of(run, bot)["model"] is None
+
+
 @pytest.mark.parametrize(
     ("places", "config", "fact"),
     [
@@ -81,20 +110,26 @@ def test_folders_that_say_nothing(
 def test_a_talk_has_the_model_the_adapter_and_the_catalogue_of_its_run(bot: Path) -> None:
     with pytest.raises(ConfigError, match="no adapter yet: `gatt run"):
         talk_of(bot)
+    assert talk_of(bot, bot.parent)["adapter"] == bot.parent
     adapter = bot / "run" / "train" / "adapter"
     adapter.mkdir(parents=True)
-    found = talk_of(bot)
-    assert found["model"] == str(bot.parent / "model")
-    assert found["adapter"] == adapter
-    assert [e.id for e in load_catalog(*map(Path, found["catalog"])).entries] == ["mine.rule"]
+    values = talk_of(bot)
+    assert values["model"] == str(bot.parent / "model")
+    assert values["adapter"] == adapter
+    assert [e.id for e in load_catalog(*map(Path, values["catalog"])).entries] == ["mine.rule"]
     args = argparse.Namespace(model="other", adapter=None, catalog=None)
-    assert with_values(args, found).model == "other"
-    assert with_values(args, found).adapter == adapter
+    assert with_values(args, values).model == "other"
+    assert with_values(args, values).adapter == adapter
 
 
 def test_the_report_of_a_run_is_that_of_its_evaluation(bot: Path) -> None:
-    assert _evaluation_of(str(bot)) == f"bot={bot}/run/eval"
-    assert _evaluation_of(f"mine={bot}") == f"mine={bot}/run/eval"
+    assert _evaluation_of(bot) == bot / "run/eval"
+    assert _evaluation_of(Path("nowhere")) == Path("nowhere")
+    bot = bot.rename(bot.parent / "rate=0.1")
+    (bot / "run/eval").mkdir()
+    (bot / "run/eval/results.json").write_text(json.dumps({"schema": SCHEMA}), encoding="utf-8")
+    runs = read_runs([str(bot), f"mine={bot}"], _evaluation_of)
+    assert [run.name for run in runs] == ["rate=0.1", "mine"]
+    assert {run.folder for run in runs} == {bot / "run/eval"}
     (bot / "results.json").touch()
-    assert _evaluation_of(str(bot)) == str(bot)
-    assert _evaluation_of("nowhere") == "nowhere"
+    assert _evaluation_of(bot) == bot

@@ -127,7 +127,14 @@ def test_one_model_is_that_of_every_stage_that_names_no_other(tmp_path, stages) 
     assert notes(load_run(path)) == ["a: b", "mine"]
     assert notes(load_run(path, ["--model=m"])) == ["m", "mine"]
     assert notes(load_run(path, ["--model=m", "train.inner.note=n"])) == ["m", "n"]
+    assert notes(load_run(path, ["--model='m'"])) == ["m", "mine"]
+    assert notes(load_run(path, ["--train.inner={rate: 0.1}"])) == ["a: b", "a: b"]
+    assert notes(load_run(path, ["--eval.output_dir=z"])) == ["a: b", "mine", "a: b"]
+    own = f"into {tmp_path / 'out'}"
+    assert notes(load_run(path, ["--model=null"])) == [own, "mine"]
     assert "model" not in load_run(path).as_dict()
+    with pytest.raises(ConfigError, match="line 2: 'model' is 7"):
+        load_run(write(tmp_path, "output_dir: OUT\nmodel: 7\ntrain: {output_dir: y}\n"))
 
 
 def test_every_problem_of_every_stage_is_told_before_anything_runs(tmp_path, stages) -> None:

@@ -18,7 +18,7 @@ from gatt.errors import ConfigError, GenerationError
 from gatt.generation.base import GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, make_engine
 from gatt.generation.servers.config import ServerConfig
-from gatt.generation.servers.started import COMMANDS, Wanted, gpu_groups, start_servers
+from gatt.generation.servers.started import COMMANDS, Wanted, _command, gpu_groups, start_servers
 from tests.support.models.tiny import save_tiny_model
 
 SERVER = """
@@ -153,6 +153,8 @@ def test_the_commands_have_room_for_the_adapters(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="adapters"):
         COMMANDS["transformers"](wanted)
     assert "--enable-lora" not in COMMANDS["vllm"](replace(wanted, adapters={}))
+    own = ServerConfig(start="""serve {model} --set '{"top_p": 1, "at": [{port}]}'""")
+    assert _command(own, wanted) == ["serve", "/m", "--set", '{"top_p": 1, "at": [8000]}']
 
 
 @pytest.mark.parametrize(
