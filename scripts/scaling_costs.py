@@ -24,8 +24,8 @@ from rich.console import Console
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
-from gatt.commands.run.plan import DECODE_SHARE, DENSE_SHARE, DRAWS, PEAK_TFLOPS
 from gatt.config.load import config_dict
+from gatt.stages.plan import DECODE_SHARE, DENSE_SHARE, DRAWS, PEAK_TFLOPS
 from gatt.train.config import LoraSettings
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"

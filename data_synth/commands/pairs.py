@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from data_synth.pairs.config import PairsConfig
-from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.stages.plan import add_plan_argument, show_plan
 
 HELP = "let a trained model reply to its samples, and make pairs of what keeps and what fails"
 TAKES_OVERRIDES = True

@@ -8,7 +8,7 @@ from typing import Final
 from data_synth.pairs.config import PairsConfig
 from data_synth.pairs.run import items_of, used_samples
 from data_synth.run_folder import SAMPLES_FILE
-from gatt.commands.run.plan import StagePlan, count_tokens, num_there
+from gatt.stages.plan import StagePlan, count_tokens, num_there
 
 _MOST_COUNTED: Final = 50
 """Samples whose tokens are counted; the others are taken to be like them."""

@@ -7,10 +7,10 @@ import sys
 from dataclasses import replace
 
 from data_synth.config import SynthConfig
-from gatt.commands.run.plan import add_plan_argument, print_line, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.errors import DataError
 from gatt.generation.cluster.config import add_workers_argument, with_workers
+from gatt.stages.plan import add_plan_argument, print_line, show_plan
 
 HELP = "make training samples: put instructions on dialogues and sample replies that follow them"
 TAKES_OVERRIDES = True

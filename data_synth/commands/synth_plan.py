@@ -8,8 +8,8 @@ from typing import Final
 from data_synth.config import SynthConfig
 from data_synth.plan import plan_samples
 from data_synth.run_folder import SAMPLES_FILE
-from gatt.commands.run.plan import DRAWS, StagePlan, count_tokens, num_there
 from gatt.sources.load import load_dialogues
+from gatt.stages.plan import DRAWS, StagePlan, count_tokens, num_there
 
 _MOST_COUNTED: Final = 50
 """Samples whose tokens are counted; the others are taken to be like them."""

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from eval.config import EvalConfig
-from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
 from gatt.config.load import config_dict
 from gatt.data.instruction import Instruction
 from gatt.generation.cluster.config import add_workers_argument, with_workers
 from gatt.generation.servers.config import ServerConfig
+from gatt.stages.plan import add_plan_argument, show_plan
 
 HELP = "measure instruction adherence over many turns, arms side by side, and write the report"
 TAKES_OVERRIDES = True

@@ -10,7 +10,7 @@ from eval.cases.build import load_inputs
 from eval.config import EvalConfig, used_adapters
 from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import row_keys, turns_of_row
-from gatt.commands.run.plan import StagePlan, count_tokens, num_there
+from gatt.stages.plan import StagePlan, count_tokens, num_there
 
 
 def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:

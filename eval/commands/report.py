@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gatt.cli import path_argument
-from gatt.commands.run.command import RUN_FILE, load_run
+from gatt.stages.run_file import RUN_FILE, load_run
 
 log = logging.getLogger(__name__)
 

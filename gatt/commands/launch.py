@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
 from gatt.cli import main
-from gatt.commands.machine import Machine, choose_settings, num_weights
 from gatt.config.load import config_file, save_config
 from gatt.errors import ConfigError, ToldByMainError, TrainingError
+from gatt.stages.machine import Machine, choose_settings, num_weights
 from gatt.train.config import TrainConfig
 
 OUTCOME: Final = "GATT_LAUNCH_OUTCOME"

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Iterator
 
 from gatt.commands.launch import leave_outcome, planned_launch
-from gatt.commands.run.plan import add_plan_argument, show_plan
 from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.stages.plan import add_plan_argument, show_plan
 from gatt.train.config import TrainConfig
 
 HELP = "train a LoRA adapter on samples, on all GPUs that are visible"

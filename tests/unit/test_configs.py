@@ -16,8 +16,8 @@ from accelerate.commands.launch import _validate_launch_command, launch_command_
 from data_synth.config import SynthConfig
 from eval.config import EvalConfig
 from eval.studies.perplexity import PerplexityConfig
-from gatt.commands.run.command import load_run
 from gatt.config.load import config_dict, load_config
+from gatt.stages.run_file import load_run
 from gatt.train.config import TrainConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"

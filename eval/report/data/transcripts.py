@@ -55,20 +55,20 @@ class Transcripts:
 
     def __init__(self, arms: Sequence[str], samples: Iterable[Sample]) -> None:
         """Take the replies in any order; `arms` are those of the page in order."""
-        found: dict[tuple[str, ...], Case] = {}
+        cases: dict[tuple[str, ...], Case] = {}
         self.counts = Counter(dialogues=0, replies=0, probes=0, undecided=0)
-        known = dict.fromkeys(arms)
+        arm_order = dict.fromkeys(arms)
         for sample in samples:
-            known.setdefault(sample.arm)
-            case = found.setdefault((*sample.case, sample.history), Case())
+            arm_order.setdefault(sample.arm)
+            case = cases.setdefault((*sample.case, sample.history), Case())
             case.samples.setdefault(sample.arm, []).append(sample)
             self.counts["replies" if sample.kind == "turn" else "probes"] += 1
             self.counts["undecided"] += verdict_of(sample) == "undecided"
-        self.arms = list(known)
-        self.counts["dialogues"] = len({dialogue for dialogue, *_ in found})
-        self.cases = [case for _, case in sorted(found.items())]
+        self.arms = list(arm_order)
+        self.counts["dialogues"] = len({dialogue for dialogue, *_ in cases})
+        self.cases = [case for _, case in sorted(cases.items())]
         used: Counter[str] = Counter()
-        for key, case in sorted(found.items()):
+        for key, case in sorted(cases.items()):
             case.anchor = _anchor(key, used)
             case.samples = {a: case.samples[a] for a in self.arms if a in case.samples}
             for replies in case.samples.values():
@@ -168,7 +168,7 @@ def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Ex
     able = (
         able_instructions(s for c in cases for replies in c.samples.values() for s in replies) or ()
     )
-    found = []
+    candidates = []
     for case in cases if ours else ():
         first = case.first
         if not first.instruction or first.history != curves.main_history:
@@ -185,11 +185,15 @@ def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Ex
             curves.main_split == ABLE and given.id in able
         )
         if is_shown and len(replies) == len(arms):
-            found.append(Example(case, given.text, replies))
-    kept = [e for e in found if [verdict_of(r) for r in e.replies] in (["pass"], ["fail", "pass"])]
+            candidates.append(Example(case, given.text, replies))
+    kept = [
+        e for e in candidates if [verdict_of(r) for r in e.replies] in (["pass"], ["fail", "pass"])
+    ]
     families: dict[str, Example] = {}
     for example in kept:
         families.setdefault(example.case.first.family, example)
-    broken = [example for example in found if verdict_of(example.replies[-1]) == "fail"]
+    broken = [example for example in candidates if verdict_of(example.replies[-1]) == "fail"]
     chosen = [*list(families.values())[: NUM_EXAMPLES - 1], *broken[:1]]
-    return chosen + [e for e in (*kept, *found) if e not in chosen][: NUM_EXAMPLES - len(chosen)]
+    return (
+        chosen + [e for e in (*kept, *candidates) if e not in chosen][: NUM_EXAMPLES - len(chosen)]
+    )

@@ -67,7 +67,7 @@ def _facts() -> Iterator[str]:
 
 def _attention() -> Iterator[tuple[str, bool]]:
     """Yield a line for each back end and type that a run could use here, and whether it is right."""
-    from gatt.commands.machine import Machine
+    from gatt.stages.machine import Machine
     from gatt.train.self_check import check_attention, tiny_model
 
     device = Machine.here().device

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from gatt.commands.run.command import RUN_FILE, Run, Stage, load_run, load_stages
 from gatt.config.load import config_dict
 from gatt.errors import ConfigError
+from gatt.stages.run_file import RUN_FILE, Run, Stage, load_run, load_stages
 
 Objective = Literal["preference", "targets"]
 

@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
     from gatt.commands.init.data import data_of
     from gatt.commands.init.rules import find_parts, together
     from gatt.commands.init.write import Start, files_of, write_new
-    from gatt.commands.machine import Machine, choose_settings, in_words, num_weights
     from gatt.models.load import resolve
     from gatt.models.packaged import PACKAGED
+    from gatt.stages.machine import Machine, choose_settings, in_words, num_weights
     from gatt.train.config import DEFAULT_MODEL
 
     model = DEFAULT_MODEL if args.model is None else _one_line("--model", args.model)

@@ -12,10 +12,10 @@ from typing import Any
 from gatt.commands.init.data import Data
 from gatt.commands.init.rule import Rule, SentencePart
 from gatt.commands.init.rules import ANY_WORDS
-from gatt.commands.machine import Settings
 from gatt.commands.templates import filled
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text
+from gatt.stages.machine import Settings
 
 
 @dataclass(frozen=True)

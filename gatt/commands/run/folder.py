@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gatt.commands.run.command import RUN_FILE, load_run
 from gatt.config.arguments import config_from_args
 from gatt.errors import ConfigError
 from gatt.runs.yaml_file import read_mapping
+from gatt.stages.run_file import RUN_FILE, load_run
 from gatt.train.config import TrainConfig
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Final
 
 from gatt.commands.launch import planned_launch
-from gatt.commands.run.plan import StagePlan
 from gatt.models.load import load_tokenizer
 from gatt.runs.input_file import count_lines, read_json
+from gatt.stages.plan import StagePlan
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
 from gatt.train.data.samples import read_all_samples

@@ -7,9 +7,9 @@ import pytest
 from eval.cases.build import load_inputs
 from eval.config import EvalConfig
 from eval.records.suite import read_suite, shipped_suites
-from gatt.commands.run.command import load_run
 from gatt.config.load import load_config
 from gatt.errors import ConfigError
+from gatt.stages.run_file import load_run
 
 OUT = ("output_dir=out", "arms=[base]")
 NAMES = ("behaviour", "combined", "custom", "heldout", "none", "switch", "table30")

@@ -12,8 +12,8 @@ import torch
 
 from gatt.commands import launch
 from gatt.commands.launch import Launch, leave_outcome, planned_launch, shared
-from gatt.commands.machine import Machine
 from gatt.errors import ConfigError, ToldByMainError, TrainingError
+from gatt.stages.machine import Machine
 from gatt.train.config import LaunchSettings, TrainConfig
 
 CONFIG = TrainConfig(samples=(Path("s.jsonl"),), output_dir=Path("out"))

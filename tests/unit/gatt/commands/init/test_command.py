@@ -10,9 +10,9 @@ from data_synth.catalog_check import check_entry
 from data_synth.plan import plan_samples
 from eval.cases.build import load_inputs
 from gatt.cli import main
-from gatt.commands.machine import Machine, choose_settings, num_weights
-from gatt.commands.run.command import load_run
 from gatt.sources.load import load_dialogues
+from gatt.stages.machine import Machine, choose_settings, num_weights
+from gatt.stages.run_file import load_run
 
 GB = 10**9
 

@@ -11,9 +11,9 @@ from gatt.cli import main
 from gatt.commands.init.clauses import clauses
 from gatt.commands.init.rules import find_parts
 from gatt.commands.init.speaker import speaker_of
-from gatt.commands.run.command import load_run
 from gatt.data.catalog.read import load_catalog
 from gatt.sources.load import load_dialogues
+from gatt.stages.run_file import load_run
 from gatt.verifiers import check_all, overall
 from tests.support.runs.stages import write_dialogues
 

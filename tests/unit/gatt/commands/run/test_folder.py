@@ -12,11 +12,11 @@ from eval.commands.report import _evaluation_of
 from eval.report.data.runs import read_runs
 from eval.report.data.selection import SCHEMA
 from gatt.cli import main
-from gatt.commands.run.command import load_run
 from gatt.commands.run.folder import talk_of, training_of, with_values
 from gatt.config.load import save_config
 from gatt.data.catalog.read import load_catalog
 from gatt.errors import ConfigError
+from gatt.stages.run_file import load_run
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
 
 

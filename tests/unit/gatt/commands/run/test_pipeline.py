@@ -12,8 +12,9 @@ from types import ModuleType
 import pytest
 import yaml
 
-from gatt.commands.run.command import execute_run, load_run
+from gatt.commands.run.command import execute_run
 from gatt.errors import ConfigError, StoreError
+from gatt.stages.run_file import load_run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """`--plan`: what a stage would do and how long it would take, without writing a file. No torch here.
 
 A stage's command module names as `PLAN` the module whose `planned(config, earlier)` reads what is there.
-What the model takes is measured in a trial of some seconds on this machine (`gatt.commands.run.trial`).
+What the model takes is measured in a trial of some seconds on this machine (`gatt.stages.trial`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gatt.commands.machine import Machine, choose_settings, num_weights
 from gatt.errors import GattError
+from gatt.stages.machine import Machine, choose_settings, num_weights
 
 if TYPE_CHECKING:
-    from gatt.commands.run.trial import Trial
+    from gatt.stages.trial import Trial
 
 MESSAGE_TOKENS: Final = 6
 """That a chat template puts around a message, about."""
@@ -131,7 +131,7 @@ def _cost(
 
 def _tried(model: str) -> tuple[Trial | None, float | None, str]:
     """Return what was measured with a model, its weights where known, and a line on memory and trial."""
-    from gatt.commands.run.trial import try_model
+    from gatt.stages.trial import try_model
 
     weights = num_weights(model)
     memory = choose_settings(weights, Machine.here()).memory

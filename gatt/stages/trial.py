@@ -12,11 +12,11 @@ from typing import Any, Final
 import torch
 from peft import LoraConfig, get_peft_model
 
-from gatt.commands.machine import GB, Machine, num_weights
 from gatt.config.load import config_dict
 from gatt.errors import ModelError
 from gatt.models.load import load_model, resolve
 from gatt.models.packaged import PACKAGED
+from gatt.stages.machine import GB, Machine, num_weights
 from gatt.train.config import LoraSettings
 
 _TOKENS: Final = 128

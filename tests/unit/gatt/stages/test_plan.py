@@ -10,12 +10,12 @@ import pytest
 
 from eval.commands.eval_plan import planned as eval_plan
 from gatt.cli import main
-from gatt.commands.run import trial as trials
-from gatt.commands.run.command import load_run
-from gatt.commands.run.plan import StagePlan, hours_of, seconds_of
 from gatt.commands.run.train_plan import planned as train_plan
-from gatt.commands.run.trial import Trial, try_model
 from gatt.errors import ModelError
+from gatt.stages import trial as trials
+from gatt.stages.plan import StagePlan, hours_of, seconds_of
+from gatt.stages.run_file import load_run
+from gatt.stages.trial import Trial, try_model
 from tests.support.models.tiny import sample, write_samples
 
 TRIAL = Trial(
