@@ -45,12 +45,12 @@ from gatt.comb.objectives.base import Units
 from gatt.comb.objectives.table import TABLE, Objectives
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
+from gatt.train.data.rows import row_lengths
 from gatt.train.progress import CompactProgress
 from gatt.train.runtime import from_everyone, undisturbed
 from gatt.train.self_check import check_attention
 from gatt.train.sharding import any_process, spreads_weights, sum_in_float32, trained_weights
 
-_ROWS_AT_ONCE = 256
 LOGS = "logs"
 """Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
@@ -206,14 +206,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
     @staticmethod
     def _kernel_lengths(config: TrainConfig, rows: Any) -> tuple[int, ...]:
         """Return the lengths that FlexAttention is compiled for: few, since each takes seconds."""
-        num_tokens = []
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            some = rows[start : start + _ROWS_AT_ONCE]
-            for segments, teachers in zip(some["lengths"], some["teachers"], strict=True):
-                num_tokens.append(
-                    sum(n for n, is_read in zip(segments, teachers, strict=True) if not is_read)
-                )
-        sizes = micro_batch_sizes(num_tokens, config.per_device_train_batch_size, config.seed)
+        sizes = micro_batch_sizes(
+            row_lengths(rows), config.per_device_train_batch_size, config.seed
+        )
         lengths = kernel_lengths(sizes, MOST_PACKED if config.pack_rows else MOST)
         log.info(
             "attention: compiled for rows of %s tokens, each once", ", ".join(map(str, lengths))
