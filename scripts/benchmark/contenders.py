@@ -28,7 +28,8 @@ from gatt.train.arguments import checkpointing, training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import build_combs
 from gatt.train.data.rows import NUM_TOKENS, build_rows
-from gatt.train.trainer import GattTrainer
+from gatt.train.data.samples import RowReport
+from gatt.train.trainer import RowTrainer
 
 RANDOM = "random-llama:"
 RANDOM_LLAMAS = {
@@ -162,9 +163,9 @@ def own_trainer(
     )  # fmt: skip
 
     def make(model: Any) -> Any:
-        return GattTrainer(
-            model, config, training_arguments(config), rows,
-            tokenizer=tokenizer, layout=layout, peft_config=lora(),  # type: ignore[arg-type]
+        return RowTrainer(
+            model, config, training_arguments(config), rows, RowReport(layout),  # type: ignore[arg-type]
+            tokenizer=tokenizer, peft_config=lora(),
         )  # fmt: skip
 
     return make
