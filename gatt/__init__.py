@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatt.data.dialogue import Dialogue, Message
     from gatt.data.views import sampling_view, training_view
     from gatt.train.config import TrainConfig
-    from gatt.train.trainer import GattTrainer
+    from gatt.train.gatt_trainer import GattTrainer
 
 __all__ = [
     "Dialogue",
@@ -42,7 +42,7 @@ _PLACES: Final = {
     "sampling_view": "gatt.data.views",
     "training_view": "gatt.data.views",
     "GattCollator": "gatt.comb.collator",
-    "GattTrainer": "gatt.train.trainer",
+    "GattTrainer": "gatt.train.gatt_trainer",
     "TrainConfig": "gatt.train.config",
 }
 _get, __dir__ = short_names(__name__, {**_PLACES, "__version__": ""})

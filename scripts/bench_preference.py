@@ -35,7 +35,7 @@ from gatt.models.packaged import EMBEDDED
 from gatt.train.arguments import checkpointing, training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
-from gatt.train.trainer import GattTrainer
+from gatt.train.trainer import RowTrainer
 
 Maker = Callable[[], Any]
 
@@ -60,9 +60,9 @@ def ours(sample: GattSample, tokenizer: Any, setting: Setting, folder: Path) -> 
     )  # fmt: skip
     rows, report = build_rows([sample], tokenizer, config, why_not_packable=lambda: None)
     print(f"comb: {report.num_tokens} tokens")
-    return lambda: GattTrainer(
-        base_model(setting), config, training_arguments(config), rows,
-        tokenizer=tokenizer, layout="comb", peft_config=lora(),
+    return lambda: RowTrainer(
+        base_model(setting), config, training_arguments(config), rows, report,
+        tokenizer=tokenizer, peft_config=lora(),
     )  # fmt: skip
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any, Final
 
 import torch
 from transformers import Trainer, get_scheduler
@@ -21,6 +25,29 @@ SAME: Final = (
     "max_grad_norm", "seed", "logging_steps", "save_steps", "save_total_limit", "disable_tqdm",
 )  # fmt: skip
 """Settings that TRL has under the same names."""
+FORCED: Final[dict[str, Any]] = {
+    "fp16": False,
+    "logging_nan_inf_filter": False,
+    # Every adapter weight takes part in every forward, also in one without a target.
+    "ddp_find_unused_parameters": False,
+    "average_tokens_across_devices": True,
+    "remove_unused_columns": False,
+    "dataset_kwargs": {"skip_prepare_dataset": True},
+    "max_length": None,
+    "packing": False,
+    "padding_free": False,
+    "shuffle_dataset": False,
+    "completion_only_loss": False,
+    "assistant_only_loss": False,
+    # TRL would have mixtures of experts return router logits for a loss that is not ours.
+    "router_aux_loss_coef": 0.0,
+}
+"""Settings of TRL that every training has alike: its rows are made and its loss is computed here."""
+REFUSED: Final = (
+    "fp16", "packing", "padding_free", "router_aux_loss_coef", "loss_type", "label_smoothing_factor",
+    "eval_strategy", "chat_template_path", "eos_token", "model_init_kwargs",
+)  # fmt: skip
+"""Settings of TRL that would have no effect, or a wrong one: a user who changes them is told."""
 
 
 def checkpointing(is_on: bool) -> dict[str, bool]:
@@ -40,8 +67,9 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
     would touch the rows.
 
     Raises:
-        ConfigError: a value that transformers or TRL refuse, an integration that is not there, or
-            sharding that Accelerate would ignore (`gatt.train.sharding.refuse_ignored_launch`).
+        ConfigError: a value that transformers or TRL refuse, an integration that is not there, several
+            GPUs for one process, or sharding that Accelerate would ignore
+            (`gatt.train.sharding.refuse_ignored_launch`).
     """
     report_to = config.report_to
     on_gpu = supports_bf16()
@@ -50,7 +78,7 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
         raise ConfigError(
             "bf16 is true, but this device has no bfloat16: set bf16 to 'auto' or false"
         )
-    try:
+    with _refusals():
         args = SFTConfig(
             output_dir=str(config.output_dir),
             **{name: getattr(config, name) for name in SAME},
@@ -59,37 +87,69 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
             bf16=bf16,
             # transformers takes bfloat16 on a CPU only if the CPU is asked for.
             use_cpu=bf16 and not on_gpu,
-            fp16=False,
             **checkpointing(config.gradient_checkpointing),
-            logging_nan_inf_filter=False,
             save_strategy="steps",
             report_to=report_to if isinstance(report_to, str) else list(report_to),
             dataloader_pin_memory=torch.cuda.is_available(),
-            # Every adapter weight takes part in every forward, also in one without a target.
-            ddp_find_unused_parameters=False,
-            average_tokens_across_devices=True,
-            remove_unused_columns=False,
-            dataset_kwargs={"skip_prepare_dataset": True},
-            max_length=None,
-            packing=False,
-            padding_free=False,
-            shuffle_dataset=False,
-            completion_only_loss=False,
-            assistant_only_loss=False,
             push_to_hub=False,
-            # TRL would have mixtures of experts return router logits for a loss that is not ours.
-            router_aux_loss_coef=0.0,
+            **FORCED,
         )
-        # What is made later is made here as well and dropped: its package may not be installed, or a
-        # schedule may need more than its name.
+    _check(args)
+    return args
+
+
+def given_arguments(args: SFTConfig) -> SFTConfig:
+    """Return a user's settings of TRL, changed where the rows and the loss of this project need it.
+
+    Raises:
+        ConfigError: settings that would have no effect on these rows and this loss, or what
+            `training_arguments` refuses.
+    """
+    defaults = {field.name: field.default for field in fields(SFTConfig)}
+    unread = [name for name in REFUSED if getattr(args, name) != defaults[name]]
+    if unread:
+        told = "; ".join(
+            f"{name} is {getattr(args, name)!r}, expected {defaults[name]!r}" for name in unread
+        )
+        raise ConfigError(f"args: {told}: GattTrainer has rows and a loss of its own")
+    args = copy.copy(args)
+    for name, value in FORCED.items():
+        setattr(args, name, value)
+    args.data_seed = args.seed if args.data_seed is None else args.data_seed
+    args.dataloader_pin_memory = args.dataloader_pin_memory and torch.cuda.is_available()
+    _check(args)
+    return args
+
+
+def _check(args: SFTConfig) -> None:
+    """Refuse what training would fail on later.
+
+    What is made later is made here as well and dropped: its package may not be installed, or a
+    schedule may need more than its name.
+    """
+    with _refusals():
         for integration in get_reporting_integration_callbacks(args.report_to):
             integration()
         Trainer.get_optimizer_cls_and_kwargs(args, torch.nn.Linear(1, 1))
         optimizer = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=args.learning_rate)
-        get_scheduler(args.lr_scheduler_type, optimizer, num_warmup_steps=1, num_training_steps=10)
+        get_scheduler(
+            args.lr_scheduler_type, optimizer, num_warmup_steps=1, num_training_steps=10,
+            scheduler_specific_kwargs=args.lr_scheduler_kwargs,
+        )  # fmt: skip
+    refuse_ignored_launch()
+    if args.n_gpu > 1:
+        raise ConfigError(
+            f"one process sees {args.n_gpu} GPUs, expected one a process: start it with "
+            "`accelerate launch`, or make one visible with CUDA_VISIBLE_DEVICES=0"
+        )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what transformers and TRL refuse into a `ConfigError`."""
+    try:
+        yield
     except (ValueError, TypeError, ImportError, RuntimeError) as error:
         raise ConfigError(
             f"the training settings are refused: {' '.join(str(error).split())}"
         ) from None
-    refuse_ignored_launch()
-    return args

@@ -23,14 +23,13 @@ from gatt.comb.attention.backend import choose_backend
 from gatt.comb.model_support import packing_problem, why_not_packable
 from gatt.config.load import config_dict, save_config
 from gatt.data.training_marks import TrainedOn, read_marks
-from gatt.errors import ConfigError
-from gatt.models.adapter import attach_adapter, outside_text
+from gatt.models.adapter import attach_adapter
 from gatt.models.chat_template import printed_day, rendered_on, template_of
 from gatt.models.load import load_config, load_model, load_tokenizer, require_bitsandbytes
 from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
 from gatt.train.config import TrainConfig
-from gatt.train.data.rows import TrainingRows, forget_rows, rows_of_run
+from gatt.train.data.rows import forget_rows, rows_of_run
 from gatt.train.data.samples import RowReport
 from gatt.train.run_folder import (
     BEST_ADAPTER,
@@ -43,7 +42,7 @@ from gatt.train.run_folder import (
 from gatt.train.runtime import current_runtime, from_main, wait_for_everyone
 
 if TYPE_CHECKING:
-    from gatt.train.trainer import GattTrainer
+    from gatt.train.trainer import RowTrainer
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +79,7 @@ class Prepared:
     """A run that is ready to train."""
 
     config: TrainConfig
-    trainer: GattTrainer
+    trainer: RowTrainer
     report: RowReport
     store: TrainStore
     trained_on: TrainedOn | None
@@ -175,19 +174,15 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
         store: of `open_store`.
 
     Raises:
-        ConfigError: several GPUs for one process, settings that the model or the device
-            cannot take, or an adapter that does not fit.
+        ConfigError: settings that the model or the device cannot take, or an adapter that does not fit.
         DataError: broken samples or marks of the first adapter; dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
         TrainingError: too little is left to learn (`gatt.train.data.samples.refuse_too_few`).
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
     """
-    if args.n_gpu > 1:
-        raise ConfigError(
-            f"one process sees {args.n_gpu} GPUs, expected one a process: start it with "
-            "`accelerate launch -m gatt.train`, or make one visible with CUDA_VISIBLE_DEVICES=0"
-        )
+    from gatt.train.trainer import RowTrainer
+
     wanted = config.attn_implementation
     choose_backend(wanted, args.device)
     if config.load_in_4bit:
@@ -219,10 +214,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
             if wanted:
                 model.set_attn_implementation(wanted)
     report = rows.report
-    _check_positions(model, config.model, report.num_positions)
-    trainer = _trainer(config, args, model, tokenizer, rows)
-    if report.layout == "comb":
-        trainer.prove_attention(is_asked_for=wanted is not None)
+    model = _with_first_adapter(model, config)
+    trainer = RowTrainer(model, config, args, rows.rows, report, tokenizer=tokenizer)
     # An adapter of which it is not known what it was trained on makes one of which it is not known either.
     trained_on = None if earlier is None else rows.trained_on | earlier
     prepared = Prepared(config, trainer, report, store, trained_on)
@@ -239,68 +232,20 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     return prepared
 
 
-def _trainer(
-    config: TrainConfig, args: Any, model: Any, tokenizer: Any, rows: TrainingRows
-) -> GattTrainer:
-    """Return the trainer of a fresh adapter, or of the one to go on from.
+def _with_first_adapter(model: Any, config: TrainConfig) -> Any:
+    """Return the model with the adapter to go on from; the model itself where there is none.
 
     Raises:
-        ConfigError: the adapter does not fit the model.
-        ModelError: the first adapter cannot be loaded.
+        ModelError: the adapter cannot be loaded.
     """
-    from peft import LoraConfig
-
-    from gatt.train.trainer import GattTrainer
-
-    peft_config = None
-    if config.init_adapter is not None:
-        model = attach_adapter(
-            model, config.init_adapter, base_name=config.model, is_trainable=True
-        )
-        # At each save PEFT looks for the base model by this name: the adapter may hold one that only this
-        # project knows.
-        for adapter in model.peft_config.values():
-            adapter.base_model_name_or_path = model.get_base_model().name_or_path
-    else:
-        weights = (w for w in model.parameters() if w.dim() > 1 and w.is_floating_point())
-        # Weights that are spread show no shape here, and those in 4 bits another one.
-        most = max((min(w.shape[-2:]) for w in weights), default=config.lora.r)
-        if config.lora.r > most:
-            raise ConfigError(
-                f"lora.r is {config.lora.r}: no matrix of {config.model} has a rank above {most}: set it to "
-                "that or less"
-            )
-        settings = config_dict(config.lora)
-        if unread := outside_text(model):
-            settings["exclude_modules"] = unread
-        peft_config = LoraConfig(task_type="CAUSAL_LM", **settings)
-    try:
-        return GattTrainer(
-            model, config, args, rows.rows,
-            tokenizer=tokenizer, layout=rows.report.layout, peft_config=peft_config,
-        )  # fmt: skip
-    except ConfigError:
-        raise
-    except ValueError as error:
-        raise ConfigError(
-            f"the adapter does not fit {config.model}: {' '.join(str(error).split())}: see lora.target_modules"
-        ) from None
-
-
-def _check_positions(model: Any, name: str, num_positions: int) -> None:
-    """Refuse rows longer than a table of positions, and warn where rotary positions go on.
-
-    Raises:
-        ConfigError: says what the model has.
-    """
-    settings = model.config.get_text_config()
-    most = getattr(settings, "max_position_embeddings", None)
-    if not most or num_positions <= most:
-        return
-    told = f"the longest prompt with its target has {num_positions} tokens, {name} {most} positions"
-    if not getattr(settings, "rope_parameters", None):
-        raise ConfigError(f"{told}: set max_length to {most} or less")
-    log.warning("%s: it was not made for more; set max_length to %d or less", told, most)
+    if config.init_adapter is None:
+        return model
+    model = attach_adapter(model, config.init_adapter, base_name=config.model, is_trainable=True)
+    # At each save PEFT looks for the base model by this name: the adapter may hold one that only this
+    # project knows.
+    for adapter in model.peft_config.values():
+        adapter.base_model_name_or_path = model.get_base_model().name_or_path
+    return model
 
 
 def _trained_before(config: TrainConfig) -> TrainedOn | None:
@@ -360,7 +305,7 @@ def _run(prepared: Prepared, day: date) -> TrainResult:
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)
 
 
-def _so_far(trainer: GattTrainer, otherwise: float | None = None) -> dict[str, Any]:
+def _so_far(trainer: RowTrainer, otherwise: float | None = None) -> dict[str, Any]:
     """Return the mean loss of the logged steps of all starts, and the tokens.
 
     The trainer's own mean, `otherwise`, is of this start alone: 0 for a run that was stopped

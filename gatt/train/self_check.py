@@ -7,6 +7,7 @@ own attention computes. What differs by more than rounding is named as a problem
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ from gatt.comb.collator import GattCollator, Layout, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss
 from gatt.comb.model_support import most_error
-from gatt.train.runtime import undisturbed
+from gatt.train.runtime import from_everyone, undisturbed
+
+log = logging.getLogger(__name__)
 
 _BRANCHES: Final = ((40, 160, 8), (90, 168, 12), (140, 180, 16), (20, 196, 10))
 """Fork, and place and number of the ids, of each branch of `_small_combs`."""
@@ -45,6 +48,39 @@ class Finding:
     def is_right(self) -> bool:
         """Whether the back end may be used."""
         return self.problem is None
+
+
+def usable_backend(
+    model: Any, wanted: Backend, *, bf16: bool, is_spread: bool, is_asked_for: bool
+) -> Backend:
+    """Return the back end of packed rows: the wanted one if it is right on every process, else `split`.
+
+    Every process calls it.
+
+    Args:
+        model: of `check_attention`.
+        wanted: the back end to check; `split` on a CPU needs no check.
+        bf16: of `check_attention`.
+        is_spread: no process has all the weights, so nothing can be checked: the wanted back end is used if
+            the user named it.
+        is_asked_for: the user named the back end.
+    """
+    if wanted == "split" and model.device.type == "cpu":
+        return wanted
+    if is_spread:
+        used: Backend = wanted if is_asked_for else "split"
+        log.info("attention: %r, unchecked, since the weights are spread", used)
+        return used
+    findings = from_everyone(lambda: check_attention(model, (wanted,), bf16=bf16)[0])
+    wrong = next((finding for finding in findings if not finding.is_right), None)
+    if wrong is None:
+        return wanted
+    # `split` is left, whatever its check finds: torch's own attention computes it everywhere.
+    log.warning(
+        "the attention back end %r is not right on %s in %s (%s): using 'split'",
+        wanted, wrong.device, wrong.dtype, wrong.problem,
+    )  # fmt: skip
+    return "split"
 
 
 def check_attention(

@@ -54,6 +54,25 @@ def spreads_weights(accelerator: Any) -> bool:
     return getattr(state, "fsdp_plugin", None) is not None or stage == 3
 
 
+def refuse_spread_weights(accelerator: Any, setting: str, off: str) -> None:
+    """Refuse a setting that needs the whole model on each process, where none has it.
+
+    Args:
+        accelerator: of the trainer.
+        setting: its name.
+        off: the value of the setting that does not need it.
+
+    Raises:
+        ConfigError: says what to set.
+    """
+    if spreads_weights(accelerator):
+        raise ConfigError(
+            f"{setting}: the weights are spread over the processes (FSDP or ZeRO stage 3), but this "
+            f"needs the whole model on each: set {setting}={off}, or launch with accelerate/ddp or "
+            "accelerate/zero2"
+        )
+
+
 def sum_in_float32(accelerator: Any) -> None:
     """Let FSDP2 return losses, and add up gradients, in float32; call it before the model is sharded.
 

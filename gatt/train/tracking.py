@@ -28,7 +28,8 @@ from gatt.train.config import TrackConfig, TrainConfig
 from gatt.train.progress import ADHERENCE
 from gatt.train.run_folder import TRACKED
 from gatt.train.runtime import current_runtime, from_everyone, from_main, undisturbed
-from gatt.train.trainer import GattTrainer
+from gatt.train.sharding import refuse_spread_weights
+from gatt.train.trainer import RowTrainer
 
 
 class Counts(NamedTuple):
@@ -67,7 +68,7 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
 
     def __init__(
         self,
-        trainer: GattTrainer,
+        trainer: RowTrainer,
         evaluator: Any,
         track: TrackConfig,
         best: Path,
@@ -81,7 +82,7 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         Raises:
             ConfigError: a model whose weights no process holds whole.
         """
-        trainer.refuse_spread_weights("track", "null")
+        refuse_spread_weights(trainer.accelerator, "track", "null")
         self._trainer = trainer
         self._evaluator = evaluator
         self._track = track

@@ -1,4 +1,4 @@
-"""`GattTrainer`: TRL's trainer with the loss of this project.
+"""`RowTrainer`: TRL's trainer on rows, with the loss of this project.
 
 One optimiser step:
 
@@ -8,7 +8,7 @@ One optimiser step:
    scores only the positions that predict a supervised token, a piece at a time.
 4. Each token costs what its objective says (`gatt.comb.objectives`). Where one needs the model without
    its adapter, or with its first one, a second forward pass without gradient gives its hidden states
-   before the first one.
+   before the first one (`gatt.train.reference`).
 5. The sums are divided by the counts of step 2, so the step minimises the mean over all its tokens (or
    pairs), however they are spread over micro-batches and processes.
 6. `_get_grad_norm` stops the run if the loss or the gradient is not finite.
@@ -23,13 +23,12 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 import torch
-from peft import get_peft_model
+from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import Trainer, set_seed
 from transformers.integrations import TensorBoardCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
@@ -37,20 +36,26 @@ from trl import SFTConfig, SFTTrainer
 
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
 from gatt.comb.attention.lengths import MOST, MOST_PACKED, kernel_lengths, micro_batch_sizes
-from gatt.comb.collator import GattCollator, Layout
+from gatt.comb.collator import GattCollator
 from gatt.comb.comb import IGNORE
-from gatt.comb.head import Head
-from gatt.comb.loss import batch_loss, reference_hidden
+from gatt.comb.loss import batch_loss
 from gatt.comb.objectives.base import Units
-from gatt.comb.objectives.table import TABLE, Objectives
-from gatt.errors import ConfigError, TrainingError
+from gatt.comb.objectives.table import Objectives
+from gatt.errors import TrainingError
 from gatt.train.config import TrainConfig
+from gatt.train.data.rows import row_lengths
+from gatt.train.data.samples import RowReport
+from gatt.train.fitting import adapter_errors, check_positions, fresh_adapter
 from gatt.train.progress import CompactProgress
-from gatt.train.runtime import from_everyone, undisturbed
-from gatt.train.self_check import check_attention
-from gatt.train.sharding import any_process, spreads_weights, sum_in_float32, trained_weights
+from gatt.train.reference import Reference
+from gatt.train.self_check import usable_backend
+from gatt.train.sharding import (
+    refuse_spread_weights,
+    spreads_weights,
+    sum_in_float32,
+    trained_weights,
+)
 
-_ROWS_AT_ONCE = 256
 LOGS = "logs"
 """Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
@@ -59,8 +64,8 @@ STATE_KEY = "GattTrainer"
 log = logging.getLogger(__name__)
 
 
-class GattTrainer(SFTTrainer):  # type: ignore[misc]
-    """Trains on rows of `gatt.train.data.rows.build_rows`.
+class RowTrainer(SFTTrainer):  # type: ignore[misc]
+    """Trains on rows of `gatt.train.data.rows`, of a run (`gatt.train.run`) or of `gatt.GattTrainer`.
 
     The loss of an optimiser step is the mean over the supervised tokens of all
     its micro-batches on all processes, however they are spread; with `preference`
@@ -77,26 +82,32 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         config: TrainConfig,
         args: SFTConfig,
         rows: Any,
+        report: RowReport,
         *,
         tokenizer: Any,
-        layout: Layout,
-        peft_config: Any = None,
+        peft_config: LoraConfig | None = None,
     ) -> None:
         """Set up the trainer; nothing is trained yet.
+
+        A back end of packed rows that is not right on this device is not used (`usable_backend`).
 
         Args:
             model: a causal LM, or a PEFT model to go on with.
             config: of the run.
-            args: of `training_arguments`.
+            args: of `gatt.train.arguments`.
             rows: the dataset of `build_rows`.
+            report: of the rows.
             tokenizer: the model's own.
-            layout: of the rows.
-            peft_config: of a fresh adapter, for a model without one.
+            peft_config: of a fresh adapter, for a model without one; None takes `config.lora`.
 
         Raises:
-            ConfigError: an objective needs the model without the adapter and the adapter has biases,
-                `load_in_4bit` with weights that are spread over the processes, or FSDP of version 1.
+            ConfigError: rows longer than the model's positions, an adapter that does not fit the model or the
+                objective (`Reference`), `load_in_4bit` with weights that are spread over the processes, or
+                FSDP of version 1.
         """
+        check_positions(model, config.model, report.num_positions)
+        if peft_config is None and not isinstance(model, PeftModel):
+            peft_config = fresh_adapter(model, config)
         self.num_supervised_tokens = 0
         """Supervised tokens trained on so far, over all processes and resumes."""
         self.objectives = Objectives.of(config)
@@ -106,193 +117,58 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
         self._backend = choose_backend(config.attn_implementation, args.device)
-        is_compiled = self._backend == "flex" and layout == "comb"
+        is_packed = report.layout == "comb"
+        is_compiled = is_packed and self._backend == "flex"
         self._lengths = self._kernel_lengths(config, rows) if is_compiled else ()
-        if layout == "comb":
+        if is_packed:
             enable_comb_attention(model)
         adapter = {}
-        if getattr(model, "is_loaded_in_4bit", False):
-            if peft_config is not None:
-                set_seed(args.seed)
-                model, peft_config = get_peft_model(model, peft_config), None
-            adapter = {name: w.data for name, w in model.named_parameters() if w.requires_grad}
-        super().__init__(
-            model=model,
-            args=args,
-            # Nothing reads the padding; the tokenizer's own may lie behind the embeddings.
-            data_collator=GattCollator(pad_token_id=0, layout=layout),
-            train_dataset=rows,
-            processing_class=tokenizer,
-            peft_config=peft_config,
-        )
+        with adapter_errors(config.model):
+            if getattr(model, "is_loaded_in_4bit", False):
+                if peft_config is not None:
+                    set_seed(args.seed)
+                    model, peft_config = get_peft_model(model, peft_config), None
+                adapter = {name: w.data for name, w in model.named_parameters() if w.requires_grad}
+            super().__init__(
+                model=model,
+                args=args,
+                # Nothing reads the padding; the tokenizer's own may lie behind the embeddings.
+                data_collator=GattCollator(pad_token_id=0, layout=report.layout),
+                train_dataset=rows,
+                processing_class=tokenizer,
+                peft_config=peft_config,
+            )
         sum_in_float32(self.accelerator)
         for name, weight in self.model.named_parameters():
             # Over a model in 4 bits TRL rounds the adapter to bfloat16, too coarse for small steps.
             weight.data = adapter.get(name, weight.data)
         if adapter:
-            self.refuse_spread_weights("load_in_4bit", "false")
-        needing = [
-            name for name in (config.objective, config.plain_loss) if TABLE[name].needs_reference
-        ]
-        self._has_reference = bool(needing)
-        if needing and any(a.bias != "none" for a in self.model.peft_config.values()):
-            raise ConfigError(
-                f"{' and '.join(map(repr, needing))}: the first adapter has biases of its own, which cannot "
-                "be taken off: expected one with bias 'none', or objective and plain_loss 'targets'"
-            )
-        self._start = self._starting_weights(config)
-        """Of the adapter, where an objective compares with the model that training starts from."""
+            refuse_spread_weights(self.accelerator, "load_in_4bit", "false")
+        self._reference = Reference(self.model, self.objectives, config, self.accelerator)
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, TensorBoardCallback):
                 callback.logging_dir = str(config.output_dir / LOGS)
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
-
-    @classmethod
-    def from_dialogues(
-        cls,
-        model: Any,
-        tokenizer: Any,
-        dialogues: Iterable[Any],
-        *,
-        args: SFTConfig | None = None,
-        peft_config: Any = None,
-        **settings: Any,
-    ) -> GattTrainer:
-        """Return a trainer of dialogues in memory; `train` trains it and `save_model` saves the adapter.
-
-        For folders, resume and sharding see `gatt.train.run.train`.
-
-        Args:
-            model: a causal LM, or a PEFT model to go on with.
-            tokenizer: the model's own, with a chat template.
-            dialogues: a list, a `Dataset` or any iterable of rows, see `gatt.train.dialogues.samples_of`.
-            args: TRL's settings, of which those are taken that `TrainConfig` has too.
-            peft_config: of a fresh adapter; default: `lora` of the settings.
-            settings: keys of `TrainConfig`, above `args`.
-
-        Raises:
-            ConfigError: a model or tokenizer of another kind, an unknown or wrong setting.
-            DataError: a row that is no dialogue, with its number.
-            TrainingError: nothing can be learned.
-            TemplateError: a template under which replies cannot be learned.
-
-        Example:
-            >>> from tempfile import mkdtemp
-            >>> from transformers import LlamaConfig, LlamaForCausalLM
-            >>> from gatt import GattTrainer
-            >>> from gatt.models.load import load_tokenizer
-            >>> tokenizer = load_tokenizer("smollm2-135m-instruct")
-            >>> model = LlamaForCausalLM(LlamaConfig(
-            ...     vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16,
-            ...     num_hidden_layers=1, num_attention_heads=2,
-            ... ))
-            >>> dialogues = [{"messages": [
-            ...     {"role": "system", "content": "Speak French."}, {"role": "user", "content": "Hello!"},
-            ...     {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "Well?"},
-            ... ], "targets": ["Bonjour !", "Très bien."]}]
-            >>> trainer = GattTrainer.from_dialogues(
-            ...     model, tokenizer, dialogues, output_dir=mkdtemp(), max_steps=1, report_to="none",
-            ...     lora={"r": 4}, disable_tqdm=True, gradient_accumulation_steps=1,
-            ... )
-            >>> trainer.train().global_step
-            1
-        """
-        from gatt.train.dialogues import trainer_arguments
-
-        return cls(**trainer_arguments(model, tokenizer, dialogues, args, peft_config, settings))
+        if is_packed:
+            self._backend = usable_backend(
+                self.model, self._backend, bf16=bool(args.bf16),
+                is_spread=spreads_weights(self.accelerator),
+                is_asked_for=config.attn_implementation is not None,
+            )  # fmt: skip
 
     @staticmethod
     def _kernel_lengths(config: TrainConfig, rows: Any) -> tuple[int, ...]:
         """Return the lengths that FlexAttention is compiled for: few, since each takes seconds."""
-        num_tokens = []
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            some = rows[start : start + _ROWS_AT_ONCE]
-            for segments, teachers in zip(some["lengths"], some["teachers"], strict=True):
-                num_tokens.append(
-                    sum(n for n, is_read in zip(segments, teachers, strict=True) if not is_read)
-                )
-        sizes = micro_batch_sizes(num_tokens, config.per_device_train_batch_size, config.seed)
+        sizes = micro_batch_sizes(
+            row_lengths(rows), config.per_device_train_batch_size, config.seed
+        )
         lengths = kernel_lengths(sizes, MOST_PACKED if config.pack_rows else MOST)
         log.info(
             "attention: compiled for rows of %s tokens, each once", ", ".join(map(str, lengths))
         )
         return lengths
-
-    def _starting_weights(self, config: TrainConfig) -> dict[str, torch.Tensor]:
-        """Return copies of the adapter's weights, by name; none where nothing compares with them.
-
-        A checkpoint is loaded later, so a resumed run has the same ones.
-
-        Raises:
-            ConfigError: weights that are spread over the processes, or an adapter of the LM head.
-        """
-        started = (o for _, o in self.objectives if o.name == config.objective)
-        if not any(objective.compares_with_start for objective in started):
-            return {}
-        self.refuse_spread_weights("preference.reference", "base")
-        head = Head(self.model).module
-        if hasattr(head, "base_layer") or hasattr(head, "original_module"):
-            raise ConfigError(
-                "preference.reference is 'init_adapter', and that adapter changes the LM head: expected 'base'"
-            )
-        trained = ((name, w) for name, w in self.model.named_parameters() if w.requires_grad)
-        return {name: weight.detach().clone() for name, weight in trained}
-
-    @contextmanager
-    def _as_at_start(self, whole: Any) -> Iterator[None]:
-        """Give the adapter the weights that training started from while the block runs."""
-        weights = [(name, w) for name, w in whole.named_parameters() if name in self._start]
-        now = [weight.data for _, weight in weights]
-        try:
-            for name, weight in weights:
-                weight.data = self._start[name].to(weight.data)
-            # Autocast keeps what it has cast by the weight, not by its values.
-            torch.clear_autocast_cache()
-            yield
-        finally:
-            for (_, weight), data in zip(weights, now, strict=True):
-                weight.data = data
-            torch.clear_autocast_cache()
-
-    def prove_attention(self, *, is_asked_for: bool) -> None:
-        """Use a back end for packed rows only where it is right on this device; every process calls it.
-
-        On weights that are spread it cannot be checked: it is used if the user named it.
-        """
-        wanted, bf16 = self._backend, bool(self.args.bf16)
-        if wanted == "split" and self.args.device.type == "cpu":
-            return
-        if self.spreads_weights:
-            self._backend = wanted if is_asked_for else "split"
-            log.info("attention: %r, unchecked, since the weights are spread", self._backend)
-            return
-        found = from_everyone(lambda: check_attention(self.model, (wanted,), bf16=bf16)[0])
-        if wrong := next((one for one in found if not one.is_right), None):
-            # `split` is left, whatever its check finds: torch's own attention computes it everywhere.
-            self._backend = "split"
-            log.warning(
-                "the attention back end %r is not right on %s in %s (%s): using 'split'",
-                wanted, wrong.device, wrong.dtype, wrong.problem,
-            )  # fmt: skip
-
-    @property
-    def spreads_weights(self) -> bool:
-        """Whether no process holds the whole model: FSDP, or ZeRO stage 3."""
-        return spreads_weights(self.accelerator)
-
-    def refuse_spread_weights(self, setting: str, off: str) -> None:
-        """Raise a `ConfigError` where no process holds the whole model, which a setting needs.
-
-        `off` is the value of the setting that does not.
-        """
-        if self.spreads_weights:
-            raise ConfigError(
-                f"{setting}: the weights are spread over the processes (FSDP or ZeRO stage 3), but this "
-                f"needs the whole model on each: set {setting}={off}, or launch with accelerate/ddp or "
-                "accelerate/zero2"
-            )
 
     def compute_loss(
         self,
@@ -307,7 +183,7 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         of the whole step on all processes; outside of training it is None.
         """
         # Before the graph of the main forward pass takes memory.
-        reference_KH = self._reference(model, inputs) if self._has_reference else None
+        reference_KH = self._reference.hidden(model, inputs, self._backend, self._lengths)
         units = num_items_in_batch
         if units is None:
             units = torch.tensor(self.objectives.units(inputs))
@@ -329,37 +205,6 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         zeros = ((o.name, self._counts.new_zeros(1 + len(o.metrics))) for _, o in self.objectives)
         parts = [sums.get(name, zero) for name, zero in zeros]
         self._counts += torch.cat([*parts, self._counts.new_tensor([num_tokens])])
-
-    def _reference(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor | None:
-        """Return `reference_hidden` of the model without its adapter, or as training starts from it.
-
-        None where no objective needs it.
-        """
-        is_needed = bool(self.objectives.reads_reference(inputs).any())
-        # A forward of sharded weights takes all processes, also those without such a row.
-        if not (any_process(self.accelerator, is_needed) if self.spreads_weights else is_needed):
-            return None
-        # Unwrapped: a forward of DDP's on some of the processes alone would hang.
-        whole = self.accelerator.unwrap_model(model)
-        is_start_K = self.objectives.compares_with_start(inputs)
-        if self._start and bool(is_start_K.any()):
-            with torch.no_grad(), undisturbed(whole), self._as_at_start(whole):
-                start_KH = reference_hidden(
-                    whole, inputs, self._backend, lengths=self._lengths, objectives=self.objectives
-                )
-            if bool(is_start_K.all()):
-                return start_KH
-        trained = [(weight, weight.requires_grad) for weight in whole.parameters()]
-        with torch.no_grad(), undisturbed(whole), whole.disable_adapter():
-            # PEFT freezes the adapter, and FSDP2 stores at its first forward the type of trained gradients.
-            for weight, is_trained in trained:
-                weight.requires_grad_(is_trained)
-            hidden_KH = reference_hidden(
-                whole, inputs, self._backend, lengths=self._lengths, objectives=self.objectives
-            )
-        if self._start and bool(is_start_K.any()):
-            hidden_KH = torch.where(is_start_K[:, None], start_KH, hidden_KH)
-        return hidden_KH if is_needed else None
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log with the objectives' metrics, tokens seen and speed since the last line, on every process."""

@@ -27,8 +27,9 @@ from gatt.models.load import load_model
 from gatt.train.arguments import checkpointing, training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import build_combs
-from gatt.train.data.rows import build_rows
-from gatt.train.trainer import GattTrainer
+from gatt.train.data.rows import NUM_TOKENS, build_rows
+from gatt.train.data.samples import RowReport
+from gatt.train.trainer import RowTrainer
 
 RANDOM = "random-llama:"
 RANDOM_LLAMAS = {
@@ -162,9 +163,9 @@ def own_trainer(
     )  # fmt: skip
 
     def make(model: Any) -> Any:
-        return GattTrainer(
-            model, config, training_arguments(config), rows,
-            tokenizer=tokenizer, layout=layout, peft_config=lora(),  # type: ignore[arg-type]
+        return RowTrainer(
+            model, config, training_arguments(config), rows, RowReport(layout),  # type: ignore[arg-type]
+            tokenizer=tokenizer, peft_config=lora(),
         )  # fmt: skip
 
     return make
@@ -229,7 +230,9 @@ def contenders(setting: Setting, tokenizer: Any, folder: Path) -> Iterator[Conte
     yield Contender("comb", own("comb", 1, dataset("comb")), [part.comb])
     for most in setting.max_tokens_per_row:
         cut = split_to_fit(part.comb, most)
-        rows = Dataset.from_list([combs_to_features([comb]) for comb in cut])
+        rows = Dataset.from_list(
+            [{**combs_to_features([comb]), NUM_TOKENS: comb.num_tokens} for comb in cut]
+        )
         yield Contender(f"comb cut at {most}", own("comb", 1, rows), cut)
     length = part.comb.num_tokens
     ids = tuple(random.Random(1).choices(range(1000, 40000), k=length))

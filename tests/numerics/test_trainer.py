@@ -19,7 +19,7 @@ from gatt.models.load import load_adapter, load_model
 from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings, TrainConfig
 from gatt.train.run import open_store, prepare, train
-from gatt.train.trainer import GattTrainer
+from gatt.train.trainer import RowTrainer
 from tests.support.models.combs import combs_of
 from tests.support.models.first_step import randomise_lora_b, record_steps
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
@@ -216,16 +216,16 @@ def test_the_divergence_is_logged(make_config: Any, caplog: pytest.LogCaptureFix
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, micro_batch: int) -> None:
     calls = 0
-    original = GattTrainer.training_step
+    original = RowTrainer.training_step
 
-    def training_step(self: GattTrainer, *args: Any, **kwargs: Any) -> Any:
+    def training_step(self: RowTrainer, *args: Any, **kwargs: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > micro_batch:
             raise KeyboardInterrupt
         return original(self, *args, **kwargs)
 
-    monkeypatch.setattr(GattTrainer, "training_step", training_step)
+    monkeypatch.setattr(RowTrainer, "training_step", training_step)
 
 
 @pytest.mark.parametrize("load_in_4bit", [False, True])

@@ -133,7 +133,7 @@ def test_the_dental_guide_measures_what_it_did_not_train(folder: Path) -> None:
         assert (config.part, config.sampling.temperature) == ("eval", 0.0)
 
 
-MODULES = ("gatt", "gatt.data.views", "gatt.comb.collator", "gatt.train.trainer", "eval.run")
+MODULES = ("gatt", "gatt.data.views", "gatt.comb.collator", "gatt.train.gatt_trainer", "eval.run")
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

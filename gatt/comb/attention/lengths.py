@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -47,9 +48,9 @@ def kernel_lengths(sizes: Sequence[int], most: int) -> tuple[int, ...]:
         >>> kernel_lengths([100, 120, 700, 1000, 1010], most=2)
         (128, 1024)
     """
-    blocks = sorted(-(-size // BLOCK) for size in sizes)
-    distinct = sorted(set(blocks))
-    counts = [blocks.count(block) for block in distinct]
+    blocks = Counter(-(-size // BLOCK) for size in sizes)
+    distinct = sorted(blocks)
+    counts = [blocks[block] for block in distinct]
     # Cheapest way to take the first sizes with so many lengths: its filling, and its lengths.
     best: list[tuple[int, tuple[int, ...]]] = [
         (_filling(distinct, counts, 0, end), (distinct[end],)) for end in range(len(distinct))

@@ -53,6 +53,8 @@ SCHEMA: Final = pa.schema(
 """The columns of `gatt.comb.collator.combs_to_features`."""
 COMBS_PER_BLOCK: Final = 256
 """Combs that are held in memory until they are written."""
+NUM_TOKENS: Final = "num_tokens"
+"""The column of `row_lengths`."""
 FOLDER: Final = "rows"
 COMBS: Final = "combs.arrow"
 REPORT: Final = "rows.json"
@@ -143,21 +145,25 @@ def rows_in(
 
     Rows without loss are appended until an epoch is a whole number of optimiser
     steps on all processes: else Accelerate's `even_batches` would train the
-    first rows of the epoch twice.
+    first rows of the epoch twice. `row_lengths` reads how long the rows are.
     """
     from datasets import Dataset, Features, List, Value
 
     combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
+    lengths = _student_lengths(combs.data)
     if config.pack_rows and report.layout == "comb":
-        lengths = _student_lengths(combs.data)
         groups = best_fit(lengths, config.max_tokens_per_row)
     else:
         groups = [[number] for number in range(len(combs))]
     step = world_size * config.per_device_train_batch_size * config.gradient_accumulation_steps
     report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
+    num_tokens = [sum(lengths[number] for number in group) for group in groups]
     numbers = Dataset.from_dict(
-        {"combs": [*groups, *[[]] * report.num_padding_rows]},
-        Features({"combs": List(Value("int64"))}),
+        {
+            "combs": [*groups, *[[]] * report.num_padding_rows],
+            NUM_TOKENS: [*num_tokens, *[1] * report.num_padding_rows],
+        },
+        Features({"combs": List(Value("int64")), NUM_TOKENS: Value("int64")}),
     )
     # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
     padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
@@ -173,6 +179,12 @@ def rows_in(
 
     # Put together when they are read.
     return numbers.with_transform(read)
+
+
+def row_lengths(rows: Any) -> list[int]:
+    """Return how many tokens the student reads of each row of `rows_in`, without putting rows together."""
+    lengths: list[int] = rows.data.column(NUM_TOKENS).to_pylist()
+    return lengths
 
 
 def _student_lengths(combs: pa.Table) -> list[int]:

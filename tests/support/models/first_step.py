@@ -17,7 +17,7 @@ from gatt.train.arguments import training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.run import Prepared, open_store, prepare
 from gatt.train.runtime import current_runtime, leave
-from gatt.train.trainer import GattTrainer
+from gatt.train.trainer import RowTrainer
 
 
 def randomise_lora_b(model: torch.nn.Module) -> None:
@@ -30,7 +30,7 @@ def randomise_lora_b(model: torch.nn.Module) -> None:
                 weight.copy_(torch.randn(weight.shape, generator=generator) * 0.05)
 
 
-def record_steps(trainer: GattTrainer) -> tuple[list[float], list[dict[str, torch.Tensor]]]:
+def record_steps(trainer: RowTrainer) -> tuple[list[float], list[dict[str, torch.Tensor]]]:
     """Train with a random LoRA B; return the losses, and the gradients in front of each optimiser step."""
     randomise_lora_b(trainer.model)
     gradients: list[dict[str, torch.Tensor]] = []
@@ -45,7 +45,7 @@ def record_steps(trainer: GattTrainer) -> tuple[list[float], list[dict[str, torc
     return logged(trainer, "loss"), gradients
 
 
-def logged(trainer: GattTrainer, key: str) -> list[float]:
+def logged(trainer: RowTrainer, key: str) -> list[float]:
     """Return what a trainer has logged under a key."""
     return [line[key] for line in trainer.state.log_history if key in line]
 
@@ -56,7 +56,7 @@ def prepared_run(config: TrainConfig) -> Prepared:
     return prepare(config, args, open_store(config, args))
 
 
-def ready(config: TrainConfig) -> GattTrainer:
+def ready(config: TrainConfig) -> RowTrainer:
     """Return the trainer of a configuration, with its rows."""
     return prepared_run(config).trainer
 

@@ -14,7 +14,7 @@ from gatt.errors import StoreError
 from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from gatt.train.run_folder import TrainStore
-from gatt.train.trainer import GattTrainer
+from gatt.train.trainer import RowTrainer
 from tests.support.models.combs import combs_of
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import (
@@ -114,7 +114,7 @@ def test_a_torn_checkpoint_is_removed(tmp_path: Path) -> None:
 def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config = make()
     with monkeypatch.context() as patch:
-        patch.setattr(GattTrainer, "train", None)
+        patch.setattr(RowTrainer, "train", None)
         with pytest.raises(TypeError):
             train(config)
     assert train(config).is_new

@@ -14,7 +14,7 @@ from gatt.errors import ConfigError
 from gatt.train.config import TrackConfig
 from gatt.train.sharding import refuse_ignored_launch, spreads_weights, sum_in_float32
 from gatt.train.tracking import AdherenceTracker
-from gatt.train.trainer import GattTrainer
+from gatt.train.trainer import RowTrainer
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_weights_are_spread_by_fsdp_and_by_stage_3_alone() -> None:
 
 
 def test_what_needs_the_whole_model_is_refused_and_says_what_to_set() -> None:
-    trainer = object.__new__(GattTrainer)
+    trainer = object.__new__(RowTrainer)
     trainer.accelerator = accelerator(fsdp_plugin=SimpleNamespace())
     with pytest.raises(ConfigError, match=r"track=null.*accelerate/ddp"):
         AdherenceTracker(trainer, None, TrackConfig(), None, len)  # type: ignore[arg-type]

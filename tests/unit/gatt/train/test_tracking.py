@@ -151,9 +151,8 @@ def test_a_best_that_was_measured_otherwise_is_not_held_against_the_later_ones(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, other: dict[str, Any]
 ) -> None:
     measured = {"step": 2, "suite": "s", "history": "reference", "num_cases": 10, "turn": 3}
-    trainer: Any = SimpleNamespace(
-        refuse_spread_weights=lambda *_: None, log_beside=lambda *_: None
-    )
+    accelerator = SimpleNamespace(state=SimpleNamespace())
+    trainer: Any = SimpleNamespace(accelerator=accelerator, log_beside=lambda *_: None)
     kept: list[Mapping[str, Any]] = []
     counts = {1: Counts(10, 0), 3: Counts(2, 8)}
     for record, is_held in (({}, True), (other, False)):

@@ -16,7 +16,7 @@ from gatt.data.training_marks import TrainedOn, read_marks, write_marks
 from gatt.errors import ConfigError
 from gatt.models.adapter import outside_text
 from gatt.train.run import train
-from gatt.train.trainer import GattTrainer
+from gatt.train.trainer import RowTrainer
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples
 
@@ -92,7 +92,7 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
     samples = (write_samples(tmp_path / "s.jsonl", [sample(n, 2) for n in range(6)]),)
     more = {"model": model, "samples": samples, "max_steps": 4, "save_steps": 1}
     whole = train(make(output_dir=tmp_path / "whole", **more))
-    step, taken = GattTrainer.training_step, []
+    step, taken = RowTrainer.training_step, []
 
     def interrupted(self: Any, *args: Any, **kwargs: Any) -> Any:
         taken.append(1)
@@ -100,7 +100,7 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
             raise KeyboardInterrupt
         return step(self, *args, **kwargs)
 
-    monkeypatch.setattr(GattTrainer, "training_step", interrupted)
+    monkeypatch.setattr(RowTrainer, "training_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train(make(**more))
     days.append(date(2026, 1, 31))

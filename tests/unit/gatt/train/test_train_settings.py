@@ -13,6 +13,7 @@ import pytest
 import torch
 import yaml
 from peft import LoraConfig, get_peft_model
+from trl import SFTConfig
 
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
@@ -24,7 +25,7 @@ from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
 from gatt.train.config import DistilSettings, LoraSettings, PreferenceSettings
-from gatt.train.run import open_store, prepare, train
+from gatt.train.run import train
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, write_samples
 
@@ -48,13 +49,10 @@ def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(
 def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = make()
-    args = training_arguments(config)
     # What transformers finds with two visible GPUs and no launcher.
-    args._n_gpu = 2
-    monkeypatch.setattr("gatt.train.run.load_model", None)
-    with pytest.raises(ConfigError, match=r"one process sees 2 GPUs.*`accelerate launch "):
-        prepare(config, args, open_store(config, args))
+    monkeypatch.setattr(SFTConfig, "n_gpu", 2)
+    with pytest.raises(ConfigError, match=r"one process sees 2 GPUs.*`accelerate launch`"):
+        training_arguments(make())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from transformers.integrations import TensorBoardCallback
 from transformers.trainer_callback import ProgressCallback
 from trl import SFTTrainer
 
-from gatt.train.trainer import GattTrainer
+from gatt.train.trainer import RowTrainer
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from gatt.train.trainer import GattTrainer
     ],
 )  # fmt: skip
 def test_every_overridden_method_is_still_there(name: str, parameters: list[str] | None) -> None:
-    assert name in vars(GattTrainer)
+    assert name in vars(RowTrainer)
     base = getattr(SFTTrainer, name)
     if parameters is not None:
         assert list(inspect.signature(base).parameters) == parameters

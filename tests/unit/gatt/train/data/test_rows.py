@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from gatt.comb.collator import GattCollator
 from gatt.comb.comb import IGNORE
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.data.labels import build_combs
+from gatt.train.data.rows import row_lengths
 from gatt.train.data.samples import RowReport, reason_of
 from tests.support.models.built_rows import build, packable, recurrent
 from tests.support.models.combs import combs_of
@@ -58,6 +60,15 @@ def test_an_epoch_is_a_whole_number_of_steps(
     assert [combs_of(r)[0].num_supervised > 0 for r in rows] == (
         [True] * num_samples + [False] * padding
     )
+
+
+@pytest.mark.parametrize("settings", [{"pack_rows": True}, {"objective": "distil"}])
+def test_the_lengths_of_rows_are_known_without_reading_them(settings: dict[str, Any]) -> None:
+    samples = [sample(1, 3), sample(2, 1), sample(3, 2)]
+    rows, report = build(samples, gradient_accumulation_steps=4, **settings)
+    assert report.num_padding_rows
+    sizes = [GattCollator(0)([row])["input_ids"].numel() for row in rows]
+    assert row_lengths(rows) == sizes
 
 
 @pytest.mark.parametrize(
