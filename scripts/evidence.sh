@@ -2,13 +2,14 @@
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
 #   scripts/evidence.sh [STAGE…]       those that `scripts/evidence.sh list` names without a name; besides there are
 #                                      `restore` (the samples of results/data in place of `data`) and `gpu`
-# Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The
-# evaluations read results/adapter, results/switch_adapter and results/turns_*_adapter, as `main`, `switch` and `long`
-# leave them: with committed ones they need no data and no training, but for `ablations` and `samples`, which train
-# their own. What results/ keeps, samples and adapters, is taken: move it away to have it made anew. That is not
-# possible for results/switch_adapter: the command that joined its training chats was removed. The stages `qwen_…` are
-# those of Qwen2.5-Coder: samples of the 1.5B (results/qwen), and the 0.5B that is trained on them. On a CPU with bfloat16
-# (AVX512-BF16, AMX) DTYPE=bfloat16 makes their evaluations twice as fast; without it they are run in float32.
+# Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The stages
+# `qwen_…` are those of Qwen2.5-Coder: samples of the 1.5B (results/qwen), and the 0.5B that is trained on them
+# (results/qwen/adapter). On a CPU with bfloat16 (AVX512-BF16, AMX) DTYPE=bfloat16 makes their evaluations twice as fast;
+# without it they are run in float32. All others are those of SmolLM2-135M, whose data left the repository
+# (results/archive/README.md): the stages `data` and `main` make it anew, or it comes back with
+#   git checkout 7722c749 -- results/data results/data_more results/adapter results/switch_adapter
+# What results/ holds, samples and adapters, is taken: move it away to have it made anew. results/switch_adapter cannot be
+# made: the command that joined its training chats was removed. `ablations` and `samples` train their own adapters.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gatt() { "${PYTHON:-python3}" -m gatt "$@"; }
@@ -357,7 +358,7 @@ stage_combined() {
 }
 stage_switch() {
   if [[ ! -f results/switch_adapter/adapter_model.safetensors ]]; then
-    echo "results/switch_adapter: not there: it was trained at an earlier commit (results/archive/smollm2-135m.md)" >&2
+    echo "results/switch_adapter: not there: \`git checkout 7722c749 -- results/switch_adapter\` brings it back" >&2
     exit 1
   fi
   switched validation replace adherence_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'

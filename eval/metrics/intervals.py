@@ -19,7 +19,7 @@ Graubard 1998, Survey Methodology 24:193-201; Dean and Pagano 2015, J. Surv. Sta
 Deviation: each variance is estimated with two pseudo-groups of mean size and weight `PSEUDO`, one
 that passes throughout and one that fails throughout (after Agresti and Coull, 1998). At rates near 0
 and 1 the plain two-way standard error is 0 or noise, and its interval covers far less than 95 %:
-results/intervals/README.md has the measurement. The rate itself stays as counted.
+results/archive/intervals.md has the measurement. The rate itself stays as counted.
 
 Fewer than `MIN_INSTRUCTIONS` instructions are no sample of instructions: the interval is then about
 these alone, and only dialogues count as drawn. With one reply a dialogue and instruction the

@@ -25,7 +25,7 @@ PACKAGES: Final = (
 )
 PUBLISHED: Final = (
     "results/*.html", "results/*.png", "results/*results.json", "results/*attention*.json",
-    "results/*perplexity.json", "results/ablations/*",
+    "results/*perplexity.json",
 )  # fmt: skip
 """Results that evaluations write into a checkout and no code reads: they may change between two runs."""
 

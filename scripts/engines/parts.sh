@@ -68,6 +68,7 @@ check() { # check NAME [PART…]: run the parts against the server, and write re
   run=runs/engines/$name port=${PORT:-$(free_port)}
   url=${URL:-http://127.0.0.1:$port/v1}
   can_prefill=${can_prefill:-1}
+  [[ -f $adapter/adapter_model.safetensors ]] || stop "$adapter: no adapter: \`git checkout 7722c749 -- $adapter\` brings it back"
   mkdir -p "$run" results/engines
   gatt models get "$model"
   install

@@ -1,4 +1,4 @@
-"""The four pictures of the README and of results/README.md. Each title is what the picture says."""
+"""The two pictures of the README and of results/README.md. Each title is what the picture says."""
 
 from __future__ import annotations
 
@@ -19,29 +19,11 @@ PANELS: Final = {
         "ordinary", history="reference", split="train"
     ),
 }
-TRAINED: Final = {
-    "gatt_8": ("8 turns", "#9fc5e8"),
-    "gatt_16": ("16", "#4a90c8"),
-    "gatt": ("20", "#1f4e79"),
-}
-PARTS: Final = {
-    "reference": "people's history, loss on the targets",
-    "recipe": "people's and own history mixed",
-    "sampled": "own history",
-    "all_turns": "people's history, loss on all replies",
-    "every_turn": "instruction taught on every turn",
-    "context_only": "loss on people's replies alone",
-}
 
 
 def draw_all(folder: Path) -> None:
     """Draw every picture into a folder."""
-    for name, draw in {
-        "headline.png": headline,
-        "parts.png": parts,
-        "length.png": length,
-        "speed.png": speed,
-    }.items():
+    for name, draw in {"headline.png": headline, "speed.png": speed}.items():
         figure = draw(folder)
         figure.savefig(folder / name, dpi=130, metadata={"Software": None})
         plt.close(figure)
@@ -60,43 +42,6 @@ def headline(_folder: Path) -> Any:
         axis.set(title=title, xlabel="turn", xlim=(0, 21), xticks=[1, 4, 8, 12, 16, 20])
     axes[0].set_ylabel("replies that follow\nthe instruction, %")
     axes[1].legend(frameon=False, loc="center right", bbox_to_anchor=(1, 0.35))
-    return figure
-
-
-def parts(_folder: Path) -> Any:
-    """Return what is left at turn 12 when one part of the recipe is changed."""
-    where = Figure("ablations", history="reference")
-    found = {label: where.at(arm, 12) for arm, label in PARTS.items()}
-    bars = {label: record for label, record in found.items() if record}
-    rates = [100 * record["rate"] for record in bars.values()]
-    ends = [
-        [100 * (r["rate"] - r["low"]) for r in bars.values()],
-        [100 * (r["high"] - r["rate"]) for r in bars.values()],
-    ]
-    figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
-    axis.barh(list(bars), rates, xerr=ends, color="#1f6fb2", alpha=0.8, ecolor="#555", capsize=2)
-    axis.invert_yaxis()
-    axis.set(
-        title="The mask and people's history carry the method",
-        xlabel="replies that follow the instruction at turn 12, %",
-        xlim=(0, 100),
-    )
-    tidy(axis)
-    return figure
-
-
-def length(_folder: Path) -> Any:
-    """Return adherence over 80 turns by the length of the training dialogues."""
-    figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
-    for arm, (label, colour) in TRAINED.items():
-        curve(axis, Figure("long", history="reference"), arm, f"trained on {label}", colour)
-    axis.set(
-        title="It holds about as long as its training dialogues were",
-        xlabel="turn",
-        ylabel="replies that follow\nthe instruction, %",
-        xlim=(0, 81),
-    )
-    axis.legend(frameon=False)
     return figure
 
 

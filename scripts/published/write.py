@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
@@ -24,107 +24,56 @@ ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-LARGER_ARMS: Final = {
+SHOWN_ARMS: Final = {
     "base": "base model",
     "base+reminder_5": "repeated on every fifth turn",
     "base+reminder": "on every turn",
     "gatt": "GAtt",
 }
-"""Of Qwen2.5-Coder-0.5B; `ARMS` are those of SmolLM2-135M."""
 
 
-def rows_of(suffix: str) -> dict[str, Figure]:
-    """Return the rows of a model's table.
-
-    Args:
-        suffix: of its runs' names: nothing for Qwen2.5-Coder-0.5B, `_135m` for SmolLM2-135M.
-    """
-    own, people = f"ordinary_own{suffix}", f"ordinary{suffix}"
-    return {
-        "asked about it (as in Llama 2's Table 30)": Figure(
-            f"table30{suffix}", "probe_recall", "reference"
-        ),
-        "ordinary reply, its own chat": Figure(own, split="train"),
-        "ordinary reply, its own chat, unseen instruction": Figure(own, split="heldout_value"),
-        "ordinary reply, people's history": Figure(people, history="reference", split="train"),
-        "ordinary reply, people's history, unseen instruction": Figure(
-            people, history="reference", split="heldout_value"
-        ),
-    }
-
-
-ABLATIONS: Final = {
-    "recipe": "the recipe, 8 turns",
-    "reference": "people's replies alone as history (the recipe mixes them with its own)",
-    "sampled": "its own replies alone as history",
-    "told": "taught where the instruction stands on every turn, asked there",
-    "every_turn": "taught where the instruction stands on every turn, asked where it stands once",
-    "all_turns": "loss on people's replies as well",
-    "context_only": "loss on people's replies alone",
-    "samples_50": "50 samples",
-    "plain_targets": "plain dialogues taught, not held by KL",
-    "seed_1": "another seed",
+ROWS: Final = {
+    "asked about it (as in Llama 2's Table 30)": Figure("table30", "probe_recall", "reference"),
+    "ordinary reply, its own chat": Figure("ordinary_own", split="train"),
+    "ordinary reply, its own chat, unseen instruction": Figure(
+        "ordinary_own", split="heldout_value"
+    ),
+    "ordinary reply, people's history": Figure("ordinary", history="reference", split="train"),
+    "ordinary reply, people's history, unseen instruction": Figure(
+        "ordinary", history="reference", split="heldout_value"
+    ),
 }
 
 
 def headline() -> str:
     """Return the table of the first screen: what each arm keeps at turn 20."""
     rows = []
-    for name, figure in rows_of("").items():
-        found = {arm: figure.at(arm, 20) for arm in LARGER_ARMS}
+    for name, figure in ROWS.items():
+        found = {arm: figure.at(arm, 20) for arm in SHOWN_ARMS}
         if figure.run == "table30":
             # The base model was asked in some of the cases only.
             found["base"] = Figure("table30_base", "probe_recall", "reference").at("base", 20)
         rows.append([name, *(percent(f, with_interval=False) for f in found.values())])
-    return table(["follows its instruction at turn 20", *LARGER_ARMS.values()], rows)
+    return table(["follows its instruction at turn 20", *SHOWN_ARMS.values()], rows)
 
 
-def by_turn(suffix: str, arms: Mapping[str, str], turns: Sequence[int]) -> str:
+def turns() -> str:
     """Return what each arm keeps turn by turn."""
+    judged = (1, 2, 4, 8, 12, 20)
     rows = [
-        [name, arms[arm], *(percent(figure.at(arm, turn), with_interval=True) for turn in turns)]
-        for name, figure in rows_of(suffix).items()
-        for arm in arms
+        [name, label, *(percent(figure.at(arm, turn), with_interval=True) for turn in judged)]
+        for name, figure in ROWS.items()
+        for arm, label in SHOWN_ARMS.items()
         if figure.at(arm, 20)
     ]
-    head = ["what", "who", *(f"turn {turn}" for turn in turns)]
-    return table(head, rows)
+    return table(["what", "who", *(f"turn {turn}" for turn in judged)], rows)
 
 
-def turns_small() -> str:
-    """Return the turns of SmolLM2-135M."""
-    return by_turn("_135m", ARMS, (1, 2, 4, 8, 20, 30, 40))
-
-
-def turns_larger() -> str:
-    """Return the turns of Qwen2.5-Coder-0.5B."""
-    return by_turn("", LARGER_ARMS, (1, 2, 4, 8, 12, 20))
-
-
-def ablations() -> str:
-    """Return what each change of the recipe keeps, over people's history."""
-    figure, turns = Figure("ablations", history="reference"), (1, 4, 8, 12)
-    return table(
-        ["trained with", *(f"turn {turn}" for turn in turns)],
-        [
-            [name, *(percent(figure.at(arm, turn), with_interval=True) for turn in turns)]
-            for arm, name in ABLATIONS.items()
-        ],
-    )
-
-
-TABLES: Final = {
-    "headline": headline,
-    "turns_larger": turns_larger,
-    "turns_small": turns_small,
-    "ablations": ablations,
-}
+TABLES: Final = {"headline": headline, "turns": turns}
 
 
 NAMES: Final = {
     "adherence": "Replies that follow their instruction",
-    "adherence_since_switch": "Replies that follow the new instruction",
-    "leakage": "Replies that still follow the old instruction",
     "probe_recall": "Right answers to the question",
     "survival": "Conversations that followed it at every judged turn so far",
     "task_completion": "Replies that stay on the topic of the message",
@@ -177,8 +126,6 @@ def table_of(run: str, spec: Mapping[str, Any], published: Mapping[str, Any]) ->
         rows.append([f"*Llama 2, {ARMS[arm]}*", *cells])
     title = f"{NAMES[spec['metric']]} ({HISTORIES[spec['history']]}):\n\n"
     head = [f"turn {turn}" for turn in spec["turns"]]
-    if spec.get("over") == "later":
-        head = ["at once" if turn == 0 else f"{turn} later" for turn in spec["turns"]]
     return title + table(["", *head], rows)
 
 
@@ -208,11 +155,7 @@ def main() -> int:
     wanted = {
         path: with_tables(path.read_text(encoding="utf-8"))
         for path in (ROOT / "README.md", RESULTS / "README.md")
-    } | {
-        RESULTS / run / "README.md": page(run, entry)
-        for run, entry in pages.items()
-        if not run.startswith("_")
-    }
+    } | {RESULTS / run / "README.md": page(run, entry) for run, entry in pages.items()}
     stale = [
         path
         for path, text in wanted.items()

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import pipeline
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, pipeline
 
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
+from gatt.models.load import resolve
 from tests.support.texts.doc_pages import ROOT
 
 pytestmark = pytest.mark.integration
@@ -27,6 +29,7 @@ USERS = (
     "What is your favorite hobby?", "Who are you?",
 )  # fmt: skip
 NUM_TOKENS = 40
+MODEL = "smollm2-135m-instruct"
 
 
 def conversations() -> list[list[dict[str, str]]]:
@@ -38,6 +41,19 @@ def conversations() -> list[list[dict[str, str]]]:
         found += [[{"role": "system", "content": INSTRUCTIONS[0]}, asked], history]
         history = [*history, {"role": "assistant", "content": "Oui, bien sûr, avec plaisir."}]
     return found
+
+
+def random_adapter(folder: Path) -> Path:
+    """Write an adapter of the embedded model whose random update changes what it says."""
+    base = AutoModelForCausalLM.from_pretrained(resolve(MODEL), dtype=torch.float32)
+    settings = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules=["q_proj", "v_proj"])
+    model = get_peft_model(base, settings)
+    generator = torch.Generator().manual_seed(5)
+    for name, weight in model.named_parameters():
+        if "lora_" in name:
+            weight.data = torch.randn(weight.shape, generator=generator) * 0.04
+    model.save_pretrained(folder)
+    return folder
 
 
 def replies_of_transformers(model: Path) -> list[str]:
@@ -63,7 +79,7 @@ def test_ten_greedy_replies_are_those_of_transformers(tmp_path: Path) -> None:
     if source is None:
         pytest.skip("LLAMA_CPP names no folder of llama.cpp's source")
     model, gguf = tmp_path / "served", tmp_path / "bot.gguf"
-    export(ExportConfig(adapter=ROOT / "results" / "adapter", output_dir=model))
+    export(ExportConfig(adapter=random_adapter(tmp_path / "adapter"), output_dir=model))
     script = [sys.executable, ROOT / "scripts" / "to_gguf.py", model, gguf, "--outtype=f32"]
     subprocess.run([*script, f"--llama_cpp={source}"], check=True)
     assert replies_of_llama_cpp(gguf) == replies_of_transformers(model)

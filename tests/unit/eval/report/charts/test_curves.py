@@ -15,8 +15,13 @@ from eval.report.charts.drawing import ARMS, CSS_COLOURS, NUM_STYLES
 from eval.report.data.runs import read_runs
 from eval.report.data.selection import Curves
 from gatt.errors import DataError
-from tests.support.runs.fake_samples import fake_results, fake_samples, sample
-from tests.support.texts.doc_pages import ROOT
+from tests.support.runs.fake_samples import (
+    fake_results,
+    fake_samples,
+    instruction,
+    sample,
+    write_run,
+)
 
 
 def points(arm: str, rates: dict[int, float | None]) -> list[CurvePoint]:
@@ -97,8 +102,14 @@ def test_panels_are_the_curves_that_the_first_chart_does_not_show(
 
 
 def test_the_picture_of_a_change_counts_from_it(tmp_path: Path) -> None:
-    # Of an earlier version, which had other names for its metrics.
-    (run,) = read_runs([str(ROOT / "results" / "switch_validation")])
+    changed = {"leak": "fail", "ended": instruction("figure", "Napoleon")}
+    made = [sample(turn=9 + n, since_switch=n, since_end=n, **changed) for n in (0, 1, 4)]
+    results = fake_results(made)
+    # An earlier version had other names for its metrics.
+    for point in results["curves"]:
+        point["metric"] = point["metric"].replace("keeps", "adherence")
+    write_run(tmp_path / "run", made, results)
+    (run,) = read_runs([str(tmp_path / "run")])
     for metric, axis in (("leakage", "turns since the change"), ("keeps", "turn, log scale")):
         save_main_chart(tmp_path / "curve.svg", Curves.of(run.results), metric)
         assert axis in (tmp_path / "curve.svg").read_text(encoding="utf-8")

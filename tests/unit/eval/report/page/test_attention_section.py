@@ -15,7 +15,6 @@ from eval.report.charts.drawing import CSS_COLOURS
 from eval.report.data.runs import read_attention
 from eval.report.page.render import attention_section, render_attention
 from gatt.errors import ConfigError, DataError
-from tests.support.texts.doc_pages import ROOT
 
 ARMS = ("base", "gatt")
 TURNS = (1, 2, 4, 8, 16, 20, 40)
@@ -100,15 +99,6 @@ def test_the_section_holds_conclusion_and_numbers_and_escapes_text(tmp_path: Pat
     assert "Shown is the case that GAtt keeps most often." in page
     assert {"✓ 1", "✗ 2", "? 3", "✓ 10"} <= set(re.findall(r">([✓✗?] \d+)</text>", page))
     assert "<script" not in page
-
-
-def test_a_published_file_of_an_older_version_is_still_shown(tmp_path: Path) -> None:
-    data = read_attention(ROOT / "results" / "attend")["attention"]
-    render_attention(data, tmp_path / "a.html")
-    assert len(data["maps"]) == 4  # two of them by layer and head
-    page = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3
-    assert "“Language: Spanish.”" in page
 
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path) -> None:
