@@ -16,11 +16,12 @@ from eval.metrics.retention import retentions
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves
 from eval.report.page.render import report_text
-from eval.report.tables.sections import Table, difference_tables, rate_table
+from eval.report.tables.cells import Table
+from eval.report.tables.sections import difference_tables, rate_table
 from eval.report.tables.written import markdown_tables, side_by_side, terminal_table
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
-from tests.support.texts.fake_lists import difference, fake_lists
+from tests.support.texts.fake_lists import difference, fake_lists, training
 
 
 def tiny() -> dict[str, Any]:
@@ -229,3 +230,17 @@ def test_what_is_kept_and_answered_stands_by_kind_beside_what_the_model_does_alo
     assert [c.header for c in table.columns] == ["arm", "keeps", "answers", "both", "of alone"]
     page = report_text(results, made)
     assert "✓ keeps ✗ answers" in page
+
+
+def test_arms_of_one_training_share_the_column_of_their_targets() -> None:
+    kinds = {"hinted": 10, "sampled": 90}
+    trainings = [training("gatt", kinds), training("best", kinds), training("kl", {"composed": 3})]
+    text = markdown_tables(tiny() | {"training": trainings})
+    for line in (
+        "| GAtt | targets | 2 cores | 19 of 20 | 40 | 1 h 2 min | 7,166 | 8,955 | 2.83 → 1.12 |",
+        "| target | GAtt, best | kl |",
+        "| with a hint | 10 % (10) | 0 |",
+        "| all targets | 100 | 3 |",
+    ):
+        assert line in text, line
+    assert "Trainings" not in markdown_tables(tiny())
