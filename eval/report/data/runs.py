@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.config import RUN_MARK
-from eval.metrics.curves import VACUOUS
 from eval.metrics.paired import differences
+from eval.metrics.table import VACUOUS
 from eval.records.samples import (
     RESULTS_FILE,
     ROLLOUTS_FILE,

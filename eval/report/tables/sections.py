@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
+from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
+from eval.metrics.table import METRICS, VACUOUS, is_pass_good
 from eval.records.arms import is_untrained
 from eval.report.data.selection import (
     NO_BREAK,
@@ -48,22 +49,6 @@ def rate_cell(point: CurvePoint | None) -> Cell:
 HALF: Final = 0.5
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
 OWN_REPLIES_LEGEND = " The dialogue itself: its own replies, written without the instruction."
-METRIC_NOTES: Final[Mapping[str, str]] = {
-    "joint": "replies that keep the instruction and answer their turn",
-    "keeps": "replies that keep the instruction",
-    "answers": "replies that hold what their turn expects, and are no copy, repetition or loop",
-    "told": "replies that keep the instruction and say a fact that the user told at an earlier turn",
-    "survival": "dialogues in which every reply asked so far kept the instruction",
-    "probe_recall": "questions outside the history that are answered as the instruction says",
-    "task_completion": "replies that do what the user asked, as a judge finds",
-    "repetition": "replies given before in the same dialogue, word for word; lower is better",
-    "false_trigger": "replies that follow an instruction that was not given; lower is better",
-    "answers_plain": "replies that hold what their turn expects, where no instruction was given",
-    "keeps_since_switch": "replies that keep the instruction in force, by turns since it changed",
-    "leakage": "replies that still satisfy the old instruction's rules, some by chance; lower is better",
-    "probe_leakage": "answers to a probe that still follow a cancelled instruction; lower is better",
-    "keeps_loose": "the same replies without a first or last line, or asterisks, that would fail them",
-}
 
 
 def rate_table(curves: Curves, metric: str, *, is_main: bool = False) -> Table | None:
@@ -89,7 +74,7 @@ def rate_table(curves: Curves, metric: str, *, is_main: bool = False) -> Table |
         cells = [rate_cell(groups[key].get(turn)) for turn in turns]
         rows.append(row(arm_cell(arm), *where, *cells, _half_life(arm, groups[key])))
     heads = ["arm", *([] if is_main else ["instructions"]), *(turn_name(metric, t) for t in turns)]
-    note = METRIC_NOTES.get(metric, "")
+    note = METRICS[metric].note if metric in METRICS else ""
     note = f"{curves.caption}; per cent with 95 % interval" if is_main else note
     title = metric_name(metric)
     return Table(title, (*heads, "half-life"), tuple(rows), note, 1 if is_main else 2)
@@ -99,7 +84,7 @@ def _half_life(arm: str, points: Mapping[int, CurvePoint]) -> str:
     """Return the first turn under 50 % of one curve, ">20" if there is none, "–" if unmeasured."""
     if split_arm(arm)[1] == OWN_REPLIES:
         return ""
-    rates = {t: p.rate for t, p in points.items() if p.metric not in PASS_IS_BAD}
+    rates = {t: p.rate for t, p in points.items() if is_pass_good(p.metric)}
     measured = {turn: rate for turn, rate in rates.items() if rate is not None}
     if not measured:
         return "–"
