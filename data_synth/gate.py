@@ -11,7 +11,7 @@ from typing import Final
 
 from data_synth.run_folder import SampleCounts
 from gatt.data.instruction import Instruction
-from gatt.data.sample import GattSample, TurnTarget, read_samples
+from gatt.data.sample import KIND_NAMES, GattSample, TurnTarget, read_samples
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
@@ -22,14 +22,6 @@ LEAST_TARGETS: Final = 20
 """Fewer are shown and never refused: a share of them says nothing."""
 ENOUGH_PHRASINGS: Final = 8
 """Wordings of an added sentence from which it is no formula, if they are used alike."""
-_IN_WORDS: Final = {
-    "kept": "kept as they were",
-    "rewritten": "rewritten",
-    "sampled": "sampled",
-    "hinted": "with a hint",
-    "prefilled": "beginning given",
-    "composed": "composed by program",
-}
 
 
 @dataclass
@@ -104,7 +96,7 @@ class TargetLook:
         num = max(1, counts.num_targets)
         kinds = ", ".join(
             f"{counts.kinds[kind]} {said} ({counts.kinds[kind] / num:.0%})"
-            for kind, said in _IN_WORDS.items()
+            for kind, said in KIND_NAMES.items()
             if counts.kinds[kind]
         )
         yield f"targets: {counts.num_targets} of {counts.num_turns} turns: {kinds or 'none'}"

@@ -17,8 +17,8 @@ from eval.cases.asked_turns import asked_turns
 from eval.cases.build import load_inputs
 from eval.cases.unmeasured import refuse_unmeasured, triggers_of
 from eval.config import EvalConfig, config_of
-from eval.metrics.curves import METRICS
 from eval.metrics.outcomes import Rows, rate_of
+from eval.metrics.table import METRICS
 from eval.records.arms import BASE, REMINDED
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
@@ -123,7 +123,7 @@ def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
     samples = [replace(s, twin=f"{s.twin}#{n}") for n, one in enumerate(cases) for s in one]
     found: dict[str, float] = {}
     for metric in RATES:
-        rows = Rows.of(METRICS[metric](samples))
+        rows = Rows.of(METRICS[metric].count(samples))
         parts = {f"{metric}_turn_{turn}": part for turn, part in rows.by_turn()}
         if parts and metric != "survival":
             parts = {metric: rows} | parts

@@ -7,32 +7,14 @@ so compare what an arm keeps, and its false triggers, with their rate.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.outcomes import ALL as ALL
-from eval.metrics.outcomes import (
-    Outcome,
-    Rate,
-    Rows,
-    answers,
-    answers_plain,
-    false_trigger,
-    joint,
-    keeps,
-    keeps_loose,
-    keeps_since_switch,
-    leakage,
-    probe_leakage,
-    probe_recall,
-    rate_of,
-    repetition,
-    survival,
-    task_completion,
-    told,
-)
+from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
+from eval.metrics.table import METRICS, VACUOUS, Metric
 from eval.records.case import Case
 from eval.records.samples import Sample
 from eval.scoring.verdict import verdicts_of_turn
@@ -40,47 +22,8 @@ from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.instruction import Entry
 from gatt.errors import DataError
 
-Metric = Callable[[Iterable[Sample]], Iterable[Outcome]]
-"""From the samples of one arm and history to what is counted, in any order."""
-
-METRICS: Mapping[str, Metric] = {
-    metric.__name__: metric
-    for metric in (
-        joint,
-        keeps,
-        answers,
-        told,
-        answers_plain,
-        keeps_loose,
-        survival,
-        probe_recall,
-        task_completion,
-        repetition,
-        false_trigger,
-        keeps_since_switch,
-        leakage,
-        probe_leakage,
-    )
-}
-"""Name -> function. A new metric is one function, one line here, one test."""
-
-VACUOUS: Mapping[str, str] = {
-    "keeps": "vacuous_keeps",
-    "false_trigger": "vacuous_false_trigger",
-    "leakage": "vacuous_leakage",
-}
-"""Metric -> the same of the dialogue's own replies, which were written without the instruction."""
 OWN_REPLIES = "dialogue"
 """The value of `arm` in the records of the vacuous metrics."""
-SINCE_SWITCH = ("keeps_since_switch", "leakage", "probe_leakage")
-"""Metrics whose turns are counted from the change of the instruction on, from 0."""
-
-BY_ABILITY = ("joint", "keeps", "answers")
-"""Metrics that are also counted for the instructions that the model keeps alone, and for the others."""
-PASS_IS_BAD = frozenset(
-    {"false_trigger", "vacuous_false_trigger", "repetition", "leakage", "vacuous_leakage", "probe_leakage"}
-)  # fmt: skip
-"""Metrics that count errors: there the pessimistic rate is the higher one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +42,7 @@ class CurvePoint(Rate, Curve):
     """One rate of a curve, at a turn."""
 
     turn: int
-    """Counted from 1; for the metrics of `SINCE_SWITCH` turns since the change, from 0."""
+    """Counted from 1; for a metric since the switch, turns since the change, from 0."""
 
     @classmethod
     def from_dict(cls, raw: object) -> CurvePoint:
@@ -136,31 +79,31 @@ def curves(
     Args:
         samples: of a run.
         metrics: by name.
-        able: ids of the instructions that the model keeps alone; the metrics of `BY_ABILITY` get the splits
+        able: ids of the instructions that the model keeps alone; the metrics by ability get the splits
             `able` and `unable`. None: nobody was asked alone.
     """
     return [
         CurvePoint(
             arm=arm,
-            metric=metric,
+            metric=name,
             history=history,
             split=split,
             family=family,
             turn=turn,
-            **vars(rate_of(at_turn, is_pass_good=metric not in PASS_IS_BAD)),
+            **vars(rate_of(at_turn, is_pass_good=metric.is_pass_good)),
         )
         for (arm, history), members in by_arm(samples).items()
-        for metric, measure in metrics.items()
-        for split, family, part in _slices(list(measure(members)), metric, able)
+        for name, metric in metrics.items()
+        for split, family, part in _slices(list(metric.count(members)), metric, able)
         for turn, at_turn in part.by_turn()
     ]
 
 
 def _slices(
-    outcomes: Sequence[Outcome], metric: str, able: AbstractSet[str] | None
+    outcomes: Sequence[Outcome], metric: Metric, able: AbstractSet[str] | None
 ) -> Iterator[tuple[str, str, Rows]]:
     yield from Rows.of(outcomes).slices()
-    if able is None or metric not in BY_ABILITY:
+    if able is None or not metric.is_by_ability:
         return
     for split in (ABLE, UNABLE):
         part = [o for o in outcomes if (_name(o) in able) == (split == ABLE)]
@@ -215,4 +158,4 @@ def vacuous_curves(
                 leak=leak_status(case.ended_rules(sample.turn), reply) if case else None,
             )
         )
-    return curves(judged, {name: METRICS[metric] for metric, name in VACUOUS.items()})
+    return curves(judged, {vacuous: METRICS[name] for name, vacuous in VACUOUS.items()})

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.curves import METRICS, by_arm
+from eval.metrics.curves import by_arm
 from eval.metrics.intervals import (
     MIN_INSTRUCTIONS,
     Codes,
@@ -28,6 +28,7 @@ from eval.metrics.intervals import (
     paired_interval,
 )
 from eval.metrics.outcomes import ALL, Outcome, Rows
+from eval.metrics.table import METRICS
 from eval.records.arms import CANNED
 from eval.records.samples import Sample
 
@@ -103,10 +104,10 @@ def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Diffe
     found: list[Difference] = []
     for history in dict.fromkeys(history for _, history in arms):
         for metric, measure in METRICS.items():
-            base = _decided(measure(arms.get((baseline, history), ())))
+            base = _decided(measure.count(arms.get((baseline, history), ())))
             for (arm, other), members in arms.items():
                 if other == history and arm not in (baseline, CANNED) and base:
-                    rows = _pairs(_decided(measure(members)), base)
+                    rows = _pairs(_decided(measure.count(members)), base)
                     where = {"arm": arm, "baseline": baseline, "metric": metric, "history": history}
                     found += _differences(where, rows)
     return found

@@ -41,7 +41,7 @@ def part_rates(samples: Iterable[Sample]) -> list[PartRate]:
                 continue
             for part in instruction.parts:
                 statuses = judged.setdefault(part, [])
-                if (status := _status(sample, part)) is not None:
+                if (status := part_status(sample, part)) is not None:
                     statuses.append(status)
         found += [
             PartRate(
@@ -59,7 +59,7 @@ def part_rates(samples: Iterable[Sample]) -> list[PartRate]:
     return found
 
 
-def _status(sample: Sample, part: Part) -> Status | None:
+def part_status(sample: Sample, part: Part) -> Status | None:
     """Return whether a reply holds a part; None where it does not count."""
     instruction = sample.instruction
     assert instruction is not None

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from eval.metrics.curves import ALL, PASS_IS_BAD
+from eval.metrics.curves import ALL
+from eval.metrics.table import is_pass_good
 
 LEFT_OUT: Final = ("keeps_loose",)
 """The strict form stands beside it."""
@@ -52,7 +53,7 @@ def changes(results: Mapping[str, Any], arm: str) -> Iterator[Change]:
     for record in found:
         if record["turn"] not in (None, last.get((record["metric"], record["history"]))):
             continue
-        sign = -1 if record["metric"] in PASS_IS_BAD else 1
+        sign = 1 if is_pass_good(record["metric"]) else -1
         low, high = sorted((sign * record["low"], sign * record["high"]))
         outcome: Any = "improved" if low > 0 else "got worse" if high < 0 else "unclear"
         names = (

@@ -12,7 +12,7 @@ from typing import Any
 
 from eval.cases.build import Inputs
 from eval.cases.unmeasured import Triggers, Unmeasured
-from eval.config import EvalConfig
+from eval.config import EvalConfig, used_adapters
 from eval.metrics.ability import able_instructions
 from eval.metrics.agreement import Agreement, agreement
 from eval.metrics.curves import curves, vacuous_curves
@@ -41,6 +41,7 @@ from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
 from gatt.generation.base import Engine
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
+from gatt.train.record import read_training
 from gatt.verifiers import own_versions, verifier_versions
 
 
@@ -130,6 +131,7 @@ def close(
         "retention": [asdict(r) for r in retentions(samples, config.seed)],
         "failures": [asdict(f) for f in failures(samples)],
         "parts": [asdict(p) for p in part_rates(samples)],
+        "training": trainings(used_adapters(config)),
         "agreement": [asdict(a) for a in agreements],
         "limits": limits(rows),
         "checks": checks(config, samples, run["tokens"], checked.own_decoding),
@@ -147,6 +149,12 @@ def close(
     report = config.output_dir / REPORT_FILE
     render_report(results | read_attention(config.output_dir), samples, report)
     return EvalResult(results, report, samples, num_new)
+
+
+def trainings(adapters: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """Return the finished training of each adapter that lies in the folder of one."""
+    found = ((arm, read_training(folder)) for arm, folder in adapters.items())
+    return [{"arm": arm} | asdict(record) for arm, record in found if record]
 
 
 def limits(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from gatt.data.dialogue import Dialogue, parse_dialogue
 from gatt.data.expectation import Expectation
@@ -23,6 +23,15 @@ from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
 
 TargetKind = Literal["kept", "rewritten", "sampled", "hinted", "prefilled", "composed"]
+KIND_NAMES: Final[Mapping[TargetKind, str]] = {
+    "kept": "own reply as it was",
+    "rewritten": "own reply rewritten",
+    "sampled": "sampled",
+    "hinted": "with a hint",
+    "prefilled": "beginning given",
+    "composed": "composed by program",
+}
+"""How a target came to be, in the words of terminal, cards and reports; see `TurnTarget.kind`."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from safetensors import SafetensorError, safe_open
 from gatt.comb.comb import DEFAULT_OBJECTIVE
 from gatt.comb.objectives.table import TABLE
 from gatt.config.load import config_dict
-from gatt.data.sample import TargetKind
+from gatt.data.sample import KIND_NAMES
 from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import StoreError
 from gatt.models.base_card import hub_id
@@ -41,15 +41,6 @@ FILE: Final = "train.json"
 ADAPTER: Final = "adapter"
 BEST_ADAPTER: Final = "best_adapter"
 SCHEMA: Final = 1
-_KINDS: Final[Mapping[TargetKind, str]] = {
-    "kept": "own reply as it was",
-    "rewritten": "own reply rewritten",
-    "sampled": "as drawn",
-    "hinted": "teacher told a hint",
-    "prefilled": "beginning given",
-    "composed": "sentence of the instruction added",
-}
-"""How a target came to be (`gatt.data.sample.TargetKind`)."""
 _SETTINGS: Final = (
     "placement", "history", "supervise", "objective", "plain_loss", "plain_kl_coef", "max_length",
     "learning_rate", "lr_scheduler_type", "per_device_train_batch_size", "gradient_accumulation_steps", "optim",
@@ -270,7 +261,11 @@ def model_card(
         },
         **({"tokens that the teacher reads": read} if (read := report.num_teacher_tokens) else {}),
         "exchanges dropped by max_length": report.num_exchanges_dropped,
-        **{f"targets, {_KINDS[k]}": report.kinds[k] for k in _KINDS if report.kinds.get(k)},
+        **{
+            f"targets, {name}": num
+            for k, name in KIND_NAMES.items()
+            if (num := report.kinds.get(k))
+        },
         **{f"samples, {family}": count for family, count in sorted(report.families.items())},
         **{f"dropped, {reason}": count for reason, count in sorted(report.dropped.items())},
     }

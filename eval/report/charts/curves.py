@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from eval.metrics.curves import ALL, SINCE_SWITCH, CurvePoint
+from eval.metrics.curves import ALL, CurvePoint
+from eval.metrics.table import is_since_switch, metric_of
 from eval.report.charts.drawing import (
     ARMS,
     FONT_POINTS,
@@ -33,8 +34,6 @@ HERO, HERO_NARROW, PANEL, PICTURE = (15.4, 5.1), (4.7, 3.6), (4.9, 3.2), (9.6, 4
 """Width and height of charts, in inches of 72 points."""
 MANY_POINTS: Final = 12
 """From here on a curve has small markers, or they would hide it."""
-DRAWN = ("joint", "keeps", "answers", "told", "probe_recall", *SINCE_SWITCH)
-"""Metrics with charts on the page; all are in the tables."""
 
 
 class Point(NamedTuple):
@@ -63,7 +62,7 @@ class Axes:
     @classmethod
     def of(cls, metric: str) -> Axes:
         """Return the axes of a metric."""
-        return cls("turns since the change, log scale", 1) if metric in SINCE_SWITCH else cls()
+        return cls("turns since the change, log scale", 1) if is_since_switch(metric) else cls()
 
     def position(self, turn: int) -> float:
         """Return the place of a turn: equal steps for doublings, as most is lost early on."""
@@ -86,9 +85,9 @@ def drawn_arms(curves: Curves) -> list[str]:
 
 
 def panels(curves: Curves) -> list[tuple[str, Markup]]:
-    """Return title and chart of the `DRAWN` metrics over all families, but for those of the hero."""
+    """Return title and chart of the metrics that are drawn over all families, but for those of the hero."""
     found = []
-    for metric in [metric for metric in DRAWN if metric in curves.metrics]:
+    for metric in [name for name in curves.metrics if (of := metric_of(name)) and of.is_drawn]:
         for history in curves.histories:
             of_all = curves.splits if metric == curves.main_metric else ()
             splits = [curves.main_split, *of_all]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.config import RUN_MARK
-from eval.metrics.curves import VACUOUS
 from eval.metrics.paired import differences
+from eval.metrics.table import VACUOUS
 from eval.records.samples import (
     RESULTS_FILE,
     ROLLOUTS_FILE,
@@ -27,7 +27,7 @@ from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
 
-LISTS: Final = ("differences", "agreement", "limits", "retention", "failures")
+LISTS: Final = ("differences", "agreement", "limits", "retention", "failures", "parts", "training")
 """Lists of a `results.json` beside the curves; all are optional."""
 ARMS: Final = ("arm", "baseline")
 """Keys of their records that name an arm."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from eval.config import RUN_MARK
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import ALL, OWN_REPLIES, SINCE_SWITCH, VACUOUS, CurvePoint
+from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
+from eval.metrics.table import METRICS, VACUOUS, is_since_switch
 from eval.records.arms import (
     ALONE,
     BASE,
@@ -58,25 +59,6 @@ def history_name(history: str) -> str:
     return HISTORY_NAMES[history]
 
 
-METRIC_NAMES: Mapping[str, str] = {
-    "joint": "Keeps and answers",
-    "keeps": "Keeps the instruction",
-    "answers": "Answers",
-    "told": "Remembers what it was told",
-    "survival": "Survival",
-    "probe_recall": "Probe recall",
-    "task_completion": "Task completion, by the judge",
-    "repetition": "Repetition",
-    "false_trigger": "False triggers",
-    "answers_plain": "Answers without an instruction",
-    "keeps_loose": "Keeps the instruction, lenient reading",
-    "keeps_since_switch": "Keeps the instruction since the change",
-    "leakage": "Leakage of the old instruction",
-    "probe_leakage": "Leakage of the old instruction, when asked",
-}
-"""In the order in which a report shows them."""
-
-
 def split_arm(arm: str) -> tuple[str, str]:
     """Return the run and the arm's own name; the run is empty where there is one alone."""
     run, _, name = arm.rpartition(RUN_MARK)
@@ -99,14 +81,14 @@ def is_main_arm(arm: str) -> bool:
 
 def turn_name(metric: str, turn: int) -> str:
     """Return the head of a column: of some metrics turns are counted from a change on."""
-    if metric not in SINCE_SWITCH:
+    if not is_since_switch(metric):
         return f"turn {turn}"
     return f"{turn} later" if turn else "at it"
 
 
 def metric_name(metric: str) -> str:
     """Return the heading of a metric."""
-    return METRIC_NAMES.get(metric, metric)
+    return METRICS[metric].name if metric in METRICS else metric
 
 
 def percent(value: float | None) -> str:
@@ -195,7 +177,7 @@ class Curves:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics of the arms that were measured."""
-        return _ordered((p.metric for p in self._of_arms), tuple(METRIC_NAMES))
+        return _ordered((p.metric for p in self._of_arms), tuple(METRICS))
 
     @property
     def histories(self) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from eval.records.samples import Sample
-from eval.report.charts.attention import map_svgs, turns_svg
+from eval.report.charts.attention import MARKS, map_svgs, turns_svg
 from eval.report.charts.curves import drawn_arms, hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
+from eval.report.charts.loss import loss_charts
 from eval.report.data.selection import (
     Curves,
     arm_name,
@@ -29,15 +30,10 @@ from eval.report.data.selection import (
     signed,
 )
 from eval.report.data.transcripts import Transcripts, examples, packed, verdict_of
+from eval.report.data.worst import worst_replies
+from eval.report.tables.cells import Cell, Table, arm_cell, row
 from eval.report.tables.rated import rated_section
-from eval.report.tables.sections import (
-    Cell,
-    Table,
-    arm_cell,
-    rate_table,
-    row,
-    table_sections,
-)
+from eval.report.tables.sections import rate_table, table_sections
 from gatt.data.ratings import Rating
 from gatt.runs.atomic_file import atomic_stream
 
@@ -203,9 +199,11 @@ def _context(
     run = results.get("run") or {}
     script = "\n".join(map(_text, SCRIPTS))
     attention = results.get("attention")
+    trainings = results.get("training") or []
     facts = {str(run.get(key) or ""): most for key, most in FACTS.items()}
     return {
         "answer": answer,
+        "mark": MARKS,
         "facts": curves.runs or [text[:most] for text, most in facts.items() if text],
         "sizes": [(number, word) for word, number in transcripts.counts.items() if number],
         "curves": curves,
@@ -213,6 +211,9 @@ def _context(
         "checks": results.get("checks") or [],
         "notes": results.get("notes") or [],
         "examples": examples(transcripts.cases, curves, answer),
+        "worst": worst_replies(transcripts.cases, curves, answer),
+        "loss": loss_charts(trainings, curves.arms),
+        "trained": [t["arm"] for t in trainings],
         "panels": panels(curves),
         "drawn": drawn_arms(curves),
         "first_sections": [section for section in sections if section.is_first],

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, Final
 
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
+from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
+from eval.metrics.table import METRICS, VACUOUS, is_pass_good
 from eval.records.arms import is_untrained
 from eval.report.data.selection import (
     NO_BREAK,
@@ -25,56 +26,11 @@ from eval.report.data.selection import (
     split_arm,
     turn_name,
 )
+from eval.report.tables.cells import EMPTY, Cell, Section, Table, arm_cell, row
+from eval.report.tables.training import training_section
 
 Record = Mapping[str, Any]
 """One of a list of `results.json`."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: a word, or a rate with its interval and counts."""
-
-    text: str
-    interval: str = ""
-    counts: str = ""
-    """Passed of decided replies, and undecided ones if there are any: "10/12, 4?"."""
-    worst: str = ""
-    """The rate if every undecided reply had gone badly; on the page only."""
-    arm: str = ""
-    """The arm whose name this is."""
-
-    def joined(self, between: str = " ") -> str:
-        """Return the cell as text, its parts with `between` between them."""
-        parts = (self.text, self.interval, self.counts and f"({self.counts})")
-        return between.join(part for part in parts if part)
-
-
-EMPTY = Cell("")
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table with its heading."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    note: str = ""
-    """Beside the title, in brackets."""
-    num_texts: int = 1
-    """Columns of words; those after them hold numbers."""
-    is_folded: bool = True
-    """Whether the page shows the table only when its title is clicked."""
-
-
-def row(*values: Cell | str | int) -> tuple[Cell, ...]:
-    """Return a row of cells; words and numbers become cells."""
-    return tuple(v if isinstance(v, Cell) else Cell(str(v)) for v in values)
-
-
-def arm_cell(arm: str) -> Cell:
-    """Return the cell that names an arm."""
-    return Cell(arm_name(arm), arm=arm)
 
 
 def rate_cell(point: CurvePoint | None) -> Cell:
@@ -93,22 +49,6 @@ def rate_cell(point: CurvePoint | None) -> Cell:
 HALF: Final = 0.5
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
 OWN_REPLIES_LEGEND = " The dialogue itself: its own replies, written without the instruction."
-METRIC_NOTES: Final[Mapping[str, str]] = {
-    "joint": "replies that keep the instruction and answer their turn",
-    "keeps": "replies that keep the instruction",
-    "answers": "replies that hold what their turn expects, and are no copy, repetition or loop",
-    "told": "replies that keep the instruction and say a fact that the user told at an earlier turn",
-    "survival": "dialogues in which every reply asked so far kept the instruction",
-    "probe_recall": "questions outside the history that are answered as the instruction says",
-    "task_completion": "replies that do what the user asked, as a judge finds",
-    "repetition": "replies given before in the same dialogue, word for word; lower is better",
-    "false_trigger": "replies that follow an instruction that was not given; lower is better",
-    "answers_plain": "replies that hold what their turn expects, where no instruction was given",
-    "keeps_since_switch": "replies that keep the instruction in force, by turns since it changed",
-    "leakage": "replies that still satisfy the old instruction's rules, some by chance; lower is better",
-    "probe_leakage": "answers to a probe that still follow a cancelled instruction; lower is better",
-    "keeps_loose": "the same replies without a first or last line, or asterisks, that would fail them",
-}
 
 
 def rate_table(curves: Curves, metric: str, *, is_main: bool = False) -> Table | None:
@@ -134,7 +74,7 @@ def rate_table(curves: Curves, metric: str, *, is_main: bool = False) -> Table |
         cells = [rate_cell(groups[key].get(turn)) for turn in turns]
         rows.append(row(arm_cell(arm), *where, *cells, _half_life(arm, groups[key])))
     heads = ["arm", *([] if is_main else ["instructions"]), *(turn_name(metric, t) for t in turns)]
-    note = METRIC_NOTES.get(metric, "")
+    note = METRICS[metric].note if metric in METRICS else ""
     note = f"{curves.caption}; per cent with 95 % interval" if is_main else note
     title = metric_name(metric)
     return Table(title, (*heads, "half-life"), tuple(rows), note, 1 if is_main else 2)
@@ -144,7 +84,7 @@ def _half_life(arm: str, points: Mapping[int, CurvePoint]) -> str:
     """Return the first turn under 50 % of one curve, ">20" if there is none, "–" if unmeasured."""
     if split_arm(arm)[1] == OWN_REPLIES:
         return ""
-    rates = {t: p.rate for t, p in points.items() if p.metric not in PASS_IS_BAD}
+    rates = {t: p.rate for t, p in points.items() if is_pass_good(p.metric)}
     measured = {turn: rate for turn, rate in rates.items() if rate is not None}
     if not measured:
         return "–"
@@ -168,9 +108,9 @@ def family_tables(curves: Curves, retention: Sequence[Record], turn: int) -> lis
     kinds = {SPLIT_NAMES[split]: (split, ALL) for split in (ALL, ABLE, UNABLE)}
     if len(curves.splits) > 1:
         kinds |= {SPLIT_NAMES[split]: (split, ALL) for split in curves.splits}
-    kinds |= {
-        family: (ALL, family) for family in curves.families if family not in ("none", "plain")
-    }
+    families = [family for family in curves.families if family not in ("none", "plain")]
+    # One family alone is all instructions.
+    kinds |= {family: (ALL, family) for family in families if len(families) > 1}
     tables = []
     for history in curves.histories:
         found: dict[str, dict[str, CurvePoint]] = {}
@@ -381,16 +321,20 @@ def trust_tables(agreement: Sequence[Record], limits: Sequence[Record]) -> list[
     return [table for table in found if table.rows]
 
 
-KINDS_LEAD = (
+ALONE_LEAD = (
     "“Of alone”: the rate over that of the model asked alone, at the same cases, with an interval from "
     "20 cases on. The model keeps alone what it keeps in at least 80 % of its replies without any history: "
-    "only there can it forget. Seen: instructions of the training data. Unseen value: another value of a "
-    "family that was trained. "
-    "Unseen family: a kind of instruction that was never trained. Brackets are 95 % intervals. “58/97, 3?”: 58 "
-    "of 97 decided replies passed, 3 are undecided."
+    "only there can it forget. "
+)
+SPLITS_LEAD = (
+    "Seen: instructions of the training data. Unseen value: another value of a family that was trained. "
+    "Unseen family: a kind of instruction that was never trained. "
+)
+KINDS_LEAD = (
+    "Brackets are 95 % intervals. “58/97, 3?”: 58 of 97 decided replies passed, 3 are undecided."
 )
 PARTS_LEAD = (
-    "What the instruction asks for, one by one. A part that no rule can tell in every reply, such as a role or "
+    "A part that no rule can tell in every reply, such as a role or "
     "what is forbidden, is judged where a message asks for it; the reply must keep and answer there."
 )
 FAILURES_LEAD = (
@@ -407,18 +351,6 @@ TRUST_LEAD = (
     "Kappa is agreement beyond chance: 0 is chance, 1 is perfect. A judge without a verdict is missing, never "
     "a fail. From the context limit of the model on there is no reply, and none is counted."
 )
-
-
-class Section(NamedTuple):
-    """Tables that answer one question."""
-
-    id: str
-    """The anchor on the page."""
-    title: str
-    lead: str
-    tables: list[Table]
-    is_first: bool = False
-    """Whether it stands with the answer; the others are folded."""
 
 
 def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None) -> list[Section]:
@@ -438,11 +370,15 @@ def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None)
     by_part = part_tables(curves, records("parts"))
     differences = difference_tables(curves, records("differences"), turn)
     trust = trust_tables(records("agreement"), records("limits"))
+    lead = ALONE_LEAD if records("retention") else ""
+    lead += SPLITS_LEAD if len(curves.splits) > 1 else ""
+    lead += KINDS_LEAD
     sections = [
-        Section("kinds", f"What holds at turn {turn}", KINDS_LEAD, kinds, is_first=True),
-        Section("parts", "Part by part", PARTS_LEAD, by_part, is_first=True),
+        Section("kinds", f"What holds at turn {turn}", lead, kinds, is_first=True),
+        Section("parts", "What the instruction asks for", PARTS_LEAD, by_part, is_first=True),
         Section("failures", "How replies fail", FAILURES_LEAD, failing, is_first=True),
         Section("compared", "Arms compared", COMPARED_LEAD, differences),
+        training_section(records("training")),
         Section("trust", "How far to trust this", TRUST_LEAD, trust),
     ]
     return [section for section in sections if section.tables]

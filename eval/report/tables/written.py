@@ -12,10 +12,8 @@ from eval.metrics.curves import ALL
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
 from eval.report.data.transcripts import Example, Transcripts, examples, verdict_of
+from eval.report.tables.cells import Cell, Table, arm_cell
 from eval.report.tables.sections import (
-    Cell,
-    Table,
-    arm_cell,
     legend,
     main_tables,
     rate_cell,

@@ -10,10 +10,12 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from gatt.data.answers import answers, flaw_of
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.catalog.switch_wording import TRAINING
 from gatt.data.dialogue import Dialogue, Message
+from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry, Instruction, compose
 from gatt.data.switches import Switch, SwitchKind, in_force
 from gatt.data.views import Placement, training_view
@@ -65,6 +67,12 @@ class ChatReply:
     """Whether it follows what was replaced or taken back, see `gatt.data.catalog.switch_leakage`."""
     cut: str
     """What cut it short; empty where nothing did."""
+    instruction: str
+    """The text of what held; empty for none."""
+    answers: Status | None
+    """Whether it says what the message asks for, or fails as no reply at all (a copy, a repetition, a loop).
+    None where nothing is expected."""
+    answers_evidence: str
 
 
 @dataclass(kw_only=True)
@@ -86,6 +94,8 @@ class Chat:
     _switches: tuple[Switch, ...] = field(default=(), init=False)
     _messages: tuple[Message, ...] = field(default=(), init=False)
     _statuses: tuple[Status | None, ...] = field(default=(), init=False)
+    """One a turn."""
+    _expected: tuple[Expectation | None, ...] = field(default=(), init=False)
     """One a turn."""
     _num_draws: int = field(default=0, init=False)
 
@@ -112,8 +122,12 @@ class Chat:
         more = f", {undecided} undecided" if undecided else ""
         return f"kept in {judged.count('pass')} of {len(judged)} replies{more}"
 
-    def say(self, text: str) -> ChatReply:
+    def say(self, text: str, expected: Expectation | None = None) -> ChatReply:
         """Return the reply to one user message; both join the history.
+
+        Args:
+            text: the message.
+            expected: what its reply must say; None where nobody knows.
 
         Raises:
             DataError: a blank message, or one with control tokens.
@@ -147,16 +161,36 @@ class Chat:
         verdicts = check_all(held.verifiers if held else (), answer.text)
         status = overall(verdicts) if verdicts else None
         is_leak = still_follows(self.first, self._switches, dialogue, turn, answer.text)
+        answered = self._answered(answer.text, text, expected)
         self._messages = (*asked, Message("assistant", answer.text))
         self._statuses = (*self._statuses, status)
+        self._expected = (*self._expected, expected)
         cut = _CUTS.get(answer.finish, "").format(word=answer.server_end)
         evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
-        return ChatReply(answer.text, status, evidence, is_leak, cut)
+        told = held.text if held else ""
+        return ChatReply(answer.text, status, evidence, is_leak, cut, told, *answered)
+
+    def _answered(
+        self, reply: str, user: str, expected: Expectation | None
+    ) -> tuple[Status | None, str]:
+        """Return whether a reply answers a message, and why; None where the message expects nothing."""
+        earlier = [m.content for m in self._messages if m.role == "assistant"]
+        if expected is None:
+            flaw = flaw_of(reply, user, earlier)
+            return ("fail", flaw) if flaw else (None, "")
+        verdict = answers(expected, reply, user, earlier, self._expected)
+        return verdict.status, verdict.evidence
 
     def reset(self) -> None:
         """Forget the dialogue; what holds by now is given in turn 1."""
         self.first = self.instruction
-        self._switches, self._messages, self._statuses = (), (), ()
+        self._switches, self._messages, self._statuses, self._expected = (), (), (), ()
+
+    def restart(self, text: str | None) -> None:
+        """Forget the dialogue, and give another instruction in turn 1; blank for none. See `change`."""
+        if text or self.instruction:
+            self.change(text or None)
+        self.reset()
 
     def change(self, text: str | None) -> None:
         """Let another instruction, or none, hold from the next message on, while the dialogue goes on.

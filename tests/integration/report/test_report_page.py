@@ -34,16 +34,17 @@ def test_three_dialogues_stand_side_by_side_behind_the_tables_and_all_else_is_fo
     open_page: Open,
 ) -> None:
     page = open_page()
-    boxes = [one.bounding_box() for one in page.locator(".example").all()]
+    boxes = [one.bounding_box() for one in page.locator("#dialogues .example").all()]
     assert len({box["y"] for box in boxes}) == 1
     assert len({box["x"] for box in boxes}) == 3
     tops = [
-        page.locator(at).first.bounding_box()["y"] for at in ("table", ".example", "#transcripts")
+        page.locator(at).first.bounding_box()["y"]
+        for at in ("table", "#dialogues .example", "#transcripts")
     ]
     assert tops == sorted(tops)
     assert page.locator("details.part").count() > 4
     assert page.locator("details.part[open]").count() == 0
-    page.locator(".example a").first.click()
+    page.locator("#dialogues .example a").first.click()
     page.locator(".transcript[open] .body:not([aria-busy]) .turn").first.wait_for()
 
 

@@ -30,10 +30,19 @@ def fake_lists() -> dict[str, Any]:
             }
             for arm, cut in (("base", 0), ("gatt", 3))
         ],
+        "training": [training("gatt", {"sampled": 90, "hinted": 10})],
         "false_triggers": {
             "num_entries": 40, "num_left_out": 2, "left_out": ["format.no-digits", "format.short"],
             "num_ordinary_replies": 120,
         },
+    }  # fmt: skip
+
+
+def training(arm: str, kinds: dict[str, int]) -> dict[str, Any]:
+    return {
+        "arm": arm, "objective": "targets", "num_steps": 40, "seconds": 3725.4, "hardware": "2 cores",
+        "num_supervised_tokens": 7166, "num_tokens": 8955, "num_samples": 20, "num_used": 19,
+        "kinds": kinds, "loss": [[2, 2.834], [4, 2.4669], [6, 1.125]],
     }  # fmt: skip
 
 

@@ -46,8 +46,8 @@ def test_the_card_says_in_words_how_every_kind_of_target_was_made() -> None:
     assert [x for x in text.splitlines() if "| targets, " in x] == [
         "| targets, own reply as it was | 1 |",
         "| targets, own reply rewritten | 2 |",
-        "| targets, as drawn | 3 |",
-        "| targets, teacher told a hint | 4 |",
+        "| targets, sampled | 3 |",
+        "| targets, with a hint | 4 |",
         "| targets, beginning given | 5 |",
-        "| targets, sentence of the instruction added | 6 |",
+        "| targets, composed by program | 6 |",
     ]

@@ -12,6 +12,7 @@ from transformers import MixtralConfig, MixtralForCausalLM
 
 from gatt.errors import StoreError
 from gatt.train.config import LoraSettings
+from gatt.train.record import read_training
 from gatt.train.run import train
 from gatt.train.run_folder import TrainStore
 from gatt.train.trainer import RowTrainer
@@ -47,6 +48,31 @@ def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
     assert record["status"] == "finished"
     assert record["result"]["num_supervised_tokens"] == result.num_supervised_tokens
     assert record["provenance"]["versions"]["trl"]
+    told = read_training(result.adapter)
+    assert told is not None
+    assert (told.num_steps, told.num_used, told.num_samples) == (2, 3, 3)
+    assert told.num_supervised_tokens == result.num_supervised_tokens
+    assert [step for step, _ in told.loss] == [1, 2]
+    assert sum(loss for _, loss in told.loss) / 2 == pytest.approx(result.train_loss)
+
+
+def test_an_adapter_outside_a_finished_training_has_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    adapter = tmp_path / "adapter"
+    record = tmp_path / "train.json"
+    record.write_text('{"status": "finished", "data": {}}', encoding="utf-8")
+    # A name that a server knows, beside somebody's file.
+    assert read_training(adapter) is None
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text("{}", encoding="utf-8")
+    assert not caplog.records
+    assert read_training(adapter) is None
+    assert str(record) in caplog.text
+    record.write_text('{"status": "running"}', encoding="utf-8")
+    caplog.clear()
+    assert read_training(adapter) is None
+    assert not caplog.records
 
 
 def test_a_finished_run_is_recognised_and_another_configuration_refused(make: Any) -> None:

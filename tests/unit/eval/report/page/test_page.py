@@ -81,15 +81,16 @@ def test_the_page_holds_answer_curves_rates_and_run(page: Page) -> None:
     for words in ("Survival", "False triggers", "Unseen value", "half-life", "gatt run configs/demo.yaml",
                   "turns:", "Greedy decoding; replies are at most 64 tokens."):  # fmt: skip
         assert words in text
-    # Two of the first chart, then unseen values and probe recall.
-    assert sum(tag == "svg" for tag, _ in page.tags) == 2 + 2
+    # Two of the first chart and of the loss, then unseen values and probe recall.
+    assert sum(tag == "svg" for tag, _ in page.tags) == 2 + 2 + 2
     assert any(tag == "noscript" for tag, _ in page.tags)
     assert sum(a.get("class") == "example" for _, a in page.tags) == 3
 
 
 def test_the_sections_stand_in_the_order_of_a_reader(page: Page) -> None:
     assert page.sections() == [
-        "kinds", "dialogues", "transcripts", "compared", "trust", "curves", "rates", "notes", "run",
+        "kinds", "worst", "dialogues", "transcripts", "compared", "training", "trust", "curves", "rates",
+        "notes", "run",
     ]  # fmt: skip
     for words in ("<0.001", "0.78", "format.no-digits"):  # fmt: skip
         assert words in " ".join(page.text.split()), words

@@ -17,13 +17,14 @@ from eval.records.samples import Sample
 from eval.report.data.selection import Curves
 from eval.report.data.transcripts import Transcripts
 from eval.report.page.render import report_text
+from eval.report.tables.cells import Table
 from eval.report.tables.rated import rated_section
-from eval.report.tables.sections import Table, difference_tables, rate_table
+from eval.report.tables.sections import difference_tables, rate_table
 from eval.report.tables.written import markdown_tables, side_by_side, terminal_table
 from gatt.data.ratings import Rating
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
-from tests.support.texts.fake_lists import difference, fake_lists
+from tests.support.texts.fake_lists import difference, fake_lists, training
 
 
 def tiny() -> dict[str, Any]:
@@ -244,3 +245,17 @@ def test_a_rating_of_a_reply_that_was_replaced_is_left_out(caplog) -> None:
     assert [cell.counts for cell in section.tables[0].rows[0]] == ["", "2/2", "1/1", ""]
     assert "1 of 3 ratings" in caplog.text
     assert rated_section([replaced], [case]) is None
+
+
+def test_arms_of_one_training_share_the_column_of_their_targets() -> None:
+    kinds = {"hinted": 10, "sampled": 90}
+    trainings = [training("gatt", kinds), training("best", kinds), training("kl", {"composed": 3})]
+    text = markdown_tables(tiny() | {"training": trainings})
+    for line in (
+        "| GAtt | targets | 2 cores | 19 of 20 | 40 | 1 h 2 min | 7,166 | 8,955 | 2.83 → 1.12 |",
+        "| target | GAtt, best | kl |",
+        "| with a hint | 10 % (10) | 0 |",
+        "| all targets | 100 | 3 |",
+    ):
+        assert line in text, line
+    assert "Trainings" not in markdown_tables(tiny())
