@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 from gatt.commands.chat.side_by_side import SideBySide
-from gatt.commands.run.plan import print_line
 from gatt.errors import ConfigError, GattError
+from gatt.stages.plan import print_line
 
 HOST = "127.0.0.1"
 """This machine alone: whoever reaches the page can talk to the model."""
