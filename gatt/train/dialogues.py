@@ -72,8 +72,10 @@ def trainer_arguments(
     rows, report = build_rows(samples_of(dialogues), tokenizer, config, why_not_packable=problem)
     if peft_config is None and not isinstance(model, PeftModel):
         peft_config = LoraConfig(task_type="CAUSAL_LM", **config_dict(config.lora))
+    args = training_arguments(config)
+    args.gradient_accumulation_steps = report.rows_a_step
     return {
-        "model": model, "config": config, "args": training_arguments(config), "rows": rows,
+        "model": model, "config": config, "args": args, "rows": rows,
         "tokenizer": tokenizer, "layout": report.layout, "peft_config": peft_config,
     }  # fmt: skip
 

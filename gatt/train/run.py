@@ -220,6 +220,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
                 model.set_attn_implementation(wanted)
     report = rows.report
     _check_positions(model, config.model, report.num_positions)
+    args.gradient_accumulation_steps = report.rows_a_step
     trainer = _trainer(config, args, model, tokenizer, rows)
     if report.layout == "comb":
         trainer.prove_attention(is_asked_for=wanted is not None)

@@ -48,7 +48,11 @@ class Finding:
 
 
 def check_attention(
-    model: Any, backends: Sequence[Backend] | None = None, *, bf16: bool = False
+    model: Any,
+    backends: Sequence[Backend] | None = None,
+    *,
+    bf16: bool = False,
+    lengths: Sequence[int] = (),
 ) -> list[Finding]:
     """Return one finding for each back end, in their order; the model is left as it was.
 
@@ -56,6 +60,7 @@ def check_attention(
         model: a `PeftModel` around a causal LM, on its device. `tiny_model` makes one where none is at hand.
         backends: None takes all that the device can run: `split`, and `flex` on CUDA.
         bf16: compute in bfloat16 by autocast, as a run with `bf16` does.
+        lengths: that FlexAttention is compiled for, so that the check compiles no other one.
 
     Raises:
         ValueError: weights that are not all on this process (FSDP, ZeRO stage 3).
@@ -77,7 +82,8 @@ def check_attention(
             plain = _outcome(model, [row for c in combs for row in expand(c)], "expanded")
             enable_comb_attention(model)
             return [
-                _finding(model, combs, plain, backend, dtype) for backend in backends or can_run
+                _finding(model, combs, plain, backend, dtype, lengths)
+                for backend in backends or can_run
             ]
         finally:
             base.set_attn_implementation(before)
@@ -89,11 +95,12 @@ def _finding(
     plain: tuple[torch.Tensor, torch.Tensor],
     backend: Backend,
     dtype: torch.dtype,
+    lengths: Sequence[int],
 ) -> Finding:
     """Return how far loss and gradients of packed rows are from those of plain rows."""
     errors, problem, most = [math.nan, math.nan], None, most_error(dtype)
     try:
-        own = _outcome(model, combs, "comb", backend)
+        own = _outcome(model, combs, "comb", backend, lengths)
         errors = [float((a - b).norm() / b.norm()) for a, b in zip(own, plain, strict=True)]
         if not max(errors) < most:
             problem = (
@@ -137,12 +144,16 @@ def _small_combs(vocabulary: int) -> list[Comb]:
 
 
 def _outcome(
-    model: Any, combs: Sequence[Comb], layout: Layout, backend: Backend = "split"
+    model: Any,
+    combs: Sequence[Comb],
+    layout: Layout,
+    backend: Backend = "split",
+    lengths: Sequence[int] = (),
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the summed loss of the combs and its gradients at the adapter, as one vector."""
     rows = GattCollator(0, layout)([combs_to_features([comb]) for comb in combs])
     batch = {name: value.to(model.device) for name, value in rows.items()}
-    loss = batch_loss(model, batch, backend).loss
+    loss = batch_loss(model, batch, backend, lengths=lengths).loss
     weights = [p for name, p in model.named_parameters() if "lora_" in name]
     for weight in weights:
         weight.requires_grad_(True)

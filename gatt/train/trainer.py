@@ -45,6 +45,8 @@ from gatt.comb.objectives.base import Units
 from gatt.comb.objectives.table import TABLE, Objectives
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
+from gatt.train.data.packing import is_packed
+from gatt.train.kernels import CompileFirst, keep_kernels
 from gatt.train.progress import CompactProgress
 from gatt.train.runtime import from_everyone, undisturbed
 from gatt.train.self_check import check_attention
@@ -148,6 +150,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
+        if is_compiled:
+            keep_kernels()
+            self.add_callback(CompileFirst(self, has_reference=self._has_reference))
 
     @classmethod
     def from_dialogues(
@@ -214,11 +219,12 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
                     sum(n for n, is_read in zip(segments, teachers, strict=True) if not is_read)
                 )
         sizes = micro_batch_sizes(num_tokens, config.per_device_train_batch_size, config.seed)
-        lengths = kernel_lengths(sizes, MOST_PACKED if config.pack_rows else MOST)
-        log.info(
-            "attention: compiled for rows of %s tokens, each once", ", ".join(map(str, lengths))
-        )
-        return lengths
+        return kernel_lengths(sizes, MOST_PACKED if is_packed(config) else MOST)
+
+    @property
+    def kernel_lengths(self) -> tuple[int, ...]:
+        """Lengths of rows that FlexAttention is compiled for, rising; none with another back end."""
+        return self._lengths if self._backend == "flex" else ()
 
     def _starting_weights(self, config: TrainConfig) -> dict[str, torch.Tensor]:
         """Return copies of the adapter's weights, by name; none where nothing compares with them.
@@ -268,7 +274,9 @@ class GattTrainer(SFTTrainer):  # type: ignore[misc]
             self._backend = wanted if is_asked_for else "split"
             log.info("attention: %r, unchecked, since the weights are spread", self._backend)
             return
-        found = from_everyone(lambda: check_attention(self.model, (wanted,), bf16=bf16)[0])
+        found = from_everyone(
+            lambda: check_attention(self.model, (wanted,), bf16=bf16, lengths=self._lengths)[0]
+        )
         if wrong := next((one for one in found if not one.is_right), None):
             # `split` is left, whatever its check finds: torch's own attention computes it everywhere.
             self._backend = "split"
