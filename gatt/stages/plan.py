@@ -196,9 +196,10 @@ def num_there(path: Path, most: int) -> int:
 
 PEAK_TFLOPS: Final = 989.0
 """Of the GPU that hours are given for: an H100 SXM in bfloat16, dense, by its maker."""
-DENSE_SHARE: Final = 0.35
-"""Share of it reached in training and in reading prompts; assumed, not measured."""
-DECODE_SHARE: Final = 0.05
-"""Share of it reached in sampling, in large batches; assumed, not measured."""
+DENSE_SHARE: Final = 0.21
+"""Share of it that training reached with 8 billion weights on an H200, taken for reading prompts too
+(`results/gpu`)."""
+DECODE_SHARE: Final = 0.035
+"""Share of it that decoding reached with 1 billion weights on an H100, 64 dialogues at once (`results/gpu`)."""
 DRAWS: Final = 2.0
 """Draws for each turn, rejected ones included; assumed."""

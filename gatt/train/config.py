@@ -215,9 +215,11 @@ class TrainConfig:
     max_lost_targets: float = 0.5
     """Largest share of the targets that a run may lose because they cannot be learned as they stand; a
     run that would lose more stops before it loads the model. 1 trains on whatever is left."""
-    pack_rows: bool = False
+    pack_rows: bool | Literal["auto"] = "auto"
     """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length). The
-    batch size stays 1: a micro-batch is one row."""
+    batch size stays 1: a micro-batch is one row. `auto`: on CUDA, unless `per_device_train_batch_size` is
+    above 1, so that nearly all rows have one length, for which FlexAttention is compiled; a step then has fewer
+    rows, with about as many dialogues as unpacked. `true` leaves the number of rows of a step as it is."""
 
     learning_rate: float = 2e-4
     """Peak learning rate, above 0."""
@@ -304,7 +306,7 @@ class TrainConfig:
             "controls learn targets": self.objective != "targets" and self.supervise != "last_turn",
             f"per_device_train_batch_size is {self.per_device_train_batch_size} with "
             "pack_rows: expected 1; raise max_tokens_per_row for larger rows": (
-                self.pack_rows and self.per_device_train_batch_size > 1
+                self.pack_rows is True and self.per_device_train_batch_size > 1
             ),
             "preference.reference is 'init_adapter' without an init_adapter: expected the adapter to start "
             "from, or 'base'": self.preference.reference == "init_adapter"

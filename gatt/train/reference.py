@@ -43,7 +43,8 @@ class Reference:
         names = [
             name for name in (config.objective, config.plain_loss) if TABLE[name].needs_reference
         ]
-        self._is_needed = bool(names)
+        self.is_needed = bool(names)
+        """Whether steps also have forward passes of the reference model."""
         if names and any(a.bias != "none" for a in model.peft_config.values()):
             raise ConfigError(
                 f"{' and '.join(map(repr, names))}: the first adapter has biases of its own, which cannot "
@@ -69,7 +70,7 @@ class Reference:
             backend: of the attention of packed rows.
             lengths: that packed rows are padded to.
         """
-        if not self._is_needed:
+        if not self.is_needed:
             return None
         is_needed = bool(self._objectives.reads_reference(inputs).any())
         # A forward of sharded weights takes all processes, also those without such a row.

@@ -35,6 +35,7 @@ from gatt.runs.input_file import open_text, read_json
 from gatt.runs.provenance import fingerprint, versions
 from gatt.runs.store import differences, take_lock
 from gatt.train.config import TrainConfig
+from gatt.train.data.packing import is_packed
 from gatt.train.data.samples import RowReport
 
 FILE: Final = "train.json"
@@ -75,6 +76,7 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
     return {
         **settings,
         "bf16": bf16,
+        "pack_rows": is_packed(config),
         "world_size": world_size,
         "template": hashlib.sha256(template.encode()).hexdigest()[:16],
         "model_digest": model_digest(config.model),

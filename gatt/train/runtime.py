@@ -104,11 +104,15 @@ def leave(status: int) -> NoReturn:
     os._exit(status)
 
 
+def trains_on_cuda() -> bool:
+    """Whether Accelerate takes a CUDA device for this process; safe before any set-up."""
+    is_cpu_asked = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
+    return torch.cuda.is_available() and not is_cpu_asked
+
+
 def supports_bf16() -> bool:
     """Whether training can run in bfloat16: on a CUDA device that has it, never on CPU."""
-    if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
-        return False
-    return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    return trains_on_cuda() and torch.cuda.is_bf16_supported()
 
 
 @contextmanager

@@ -51,7 +51,13 @@ class Finding:
 
 
 def usable_backend(
-    model: Any, wanted: Backend, *, bf16: bool, is_spread: bool, is_asked_for: bool
+    model: Any,
+    wanted: Backend,
+    *,
+    bf16: bool,
+    lengths: Sequence[int],
+    is_spread: bool,
+    is_asked_for: bool,
 ) -> Backend:
     """Return the back end of packed rows: the wanted one if it is right on every process, else `split`.
 
@@ -61,6 +67,7 @@ def usable_backend(
         model: of `check_attention`.
         wanted: the back end to check; `split` on a CPU needs no check.
         bf16: of `check_attention`.
+        lengths: of `check_attention`.
         is_spread: no process has all the weights, so nothing can be checked: the wanted back end is used if
             the user named it.
         is_asked_for: the user named the back end.
@@ -71,7 +78,9 @@ def usable_backend(
         used: Backend = wanted if is_asked_for else "split"
         log.info("attention: %r, unchecked, since the weights are spread", used)
         return used
-    findings = from_everyone(lambda: check_attention(model, (wanted,), bf16=bf16)[0])
+    findings = from_everyone(
+        lambda: check_attention(model, (wanted,), bf16=bf16, lengths=lengths)[0]
+    )
     wrong = next((finding for finding in findings if not finding.is_right), None)
     if wrong is None:
         return wanted
@@ -84,7 +93,11 @@ def usable_backend(
 
 
 def check_attention(
-    model: Any, backends: Sequence[Backend] | None = None, *, bf16: bool = False
+    model: Any,
+    backends: Sequence[Backend] | None = None,
+    *,
+    bf16: bool = False,
+    lengths: Sequence[int] = (),
 ) -> list[Finding]:
     """Return one finding for each back end, in their order; the model is left as it was.
 
@@ -92,6 +105,7 @@ def check_attention(
         model: a `PeftModel` around a causal LM, on its device. `tiny_model` makes one where none is at hand.
         backends: None takes all that the device can run: `split`, and `flex` on CUDA.
         bf16: compute in bfloat16 by autocast, as a run with `bf16` does.
+        lengths: that FlexAttention is compiled for, so that the check compiles no other one.
 
     Raises:
         ValueError: weights that are not all on this process (FSDP, ZeRO stage 3).
@@ -113,7 +127,8 @@ def check_attention(
             plain = _outcome(model, [row for c in combs for row in expand(c)], "expanded")
             enable_comb_attention(model)
             return [
-                _finding(model, combs, plain, backend, dtype) for backend in backends or can_run
+                _finding(model, combs, plain, backend, dtype, lengths)
+                for backend in backends or can_run
             ]
         finally:
             base.set_attn_implementation(before)
@@ -125,11 +140,12 @@ def _finding(
     plain: tuple[torch.Tensor, torch.Tensor],
     backend: Backend,
     dtype: torch.dtype,
+    lengths: Sequence[int],
 ) -> Finding:
     """Return how far loss and gradients of packed rows are from those of plain rows."""
     errors, problem, most = [math.nan, math.nan], None, most_error(dtype)
     try:
-        own = _outcome(model, combs, "comb", backend)
+        own = _outcome(model, combs, "comb", backend, lengths)
         errors = [float((a - b).norm() / b.norm()) for a, b in zip(own, plain, strict=True)]
         if not max(errors) < most:
             problem = (
@@ -173,12 +189,16 @@ def _small_combs(vocabulary: int) -> list[Comb]:
 
 
 def _outcome(
-    model: Any, combs: Sequence[Comb], layout: Layout, backend: Backend = "split"
+    model: Any,
+    combs: Sequence[Comb],
+    layout: Layout,
+    backend: Backend = "split",
+    lengths: Sequence[int] = (),
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the summed loss of the combs and its gradients at the adapter, as one vector."""
     rows = GattCollator(0, layout)([combs_to_features([comb]) for comb in combs])
     batch = {name: value.to(model.device) for name, value in rows.items()}
-    loss = batch_loss(model, batch, backend).loss
+    loss = batch_loss(model, batch, backend, lengths=lengths).loss
     weights = [p for name, p in model.named_parameters() if "lora_" in name]
     for weight in weights:
         weight.requires_grad_(True)

@@ -43,9 +43,11 @@ from gatt.comb.objectives.base import Units
 from gatt.comb.objectives.table import Objectives
 from gatt.errors import TrainingError
 from gatt.train.config import TrainConfig
+from gatt.train.data.packing import is_packed
 from gatt.train.data.rows import row_lengths
 from gatt.train.data.samples import RowReport
 from gatt.train.fitting import adapter_errors, check_positions, fresh_adapter
+from gatt.train.kernels import CompileFirst, keep_kernels
 from gatt.train.progress import CompactProgress
 from gatt.train.reference import Reference
 from gatt.train.self_check import usable_backend
@@ -106,6 +108,7 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
                 FSDP of version 1.
         """
         check_positions(model, config.model, report.num_positions)
+        args.gradient_accumulation_steps = report.rows_a_step
         if peft_config is None and not isinstance(model, PeftModel):
             peft_config = fresh_adapter(model, config)
         self.num_supervised_tokens = 0
@@ -117,10 +120,12 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
         self._step_loss: torch.Tensor | float = 0.0
         self._logged_at = time.monotonic()
         self._backend = choose_backend(config.attn_implementation, args.device)
-        is_packed = report.layout == "comb"
-        is_compiled = is_packed and self._backend == "flex"
+        is_comb = report.layout == "comb"
+        is_compiled = is_comb and self._backend == "flex"
+        if is_compiled:
+            keep_kernels()
         self._lengths = self._kernel_lengths(config, rows) if is_compiled else ()
-        if is_packed:
+        if is_comb:
             enable_comb_attention(model)
         adapter = {}
         with adapter_errors(config.model):
@@ -151,12 +156,14 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
         self.add_callback(CompactProgress(has_bar=not config.disable_tqdm))
-        if is_packed:
+        if is_comb:
             self._backend = usable_backend(
-                self.model, self._backend, bf16=bool(args.bf16),
+                self.model, self._backend, bf16=bool(args.bf16), lengths=self._lengths,
                 is_spread=spreads_weights(self.accelerator),
                 is_asked_for=config.attn_implementation is not None,
             )  # fmt: skip
+        if is_compiled:
+            self.add_callback(CompileFirst(self, has_reference=self._reference.is_needed))
 
     @staticmethod
     def _kernel_lengths(config: TrainConfig, rows: Any) -> tuple[int, ...]:
@@ -164,11 +171,12 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
         sizes = micro_batch_sizes(
             row_lengths(rows), config.per_device_train_batch_size, config.seed
         )
-        lengths = kernel_lengths(sizes, MOST_PACKED if config.pack_rows else MOST)
-        log.info(
-            "attention: compiled for rows of %s tokens, each once", ", ".join(map(str, lengths))
-        )
-        return lengths
+        return kernel_lengths(sizes, MOST_PACKED if is_packed(config) else MOST)
+
+    @property
+    def kernel_lengths(self) -> tuple[int, ...]:
+        """Lengths of rows that FlexAttention is compiled for, rising; none with another back end."""
+        return self._lengths if self._backend == "flex" else ()
 
     def compute_loss(
         self,

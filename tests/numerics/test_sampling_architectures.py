@@ -135,9 +135,11 @@ def test_dense_replies_equal_plain_generate(name, tokenizer) -> None:
     assert found.largest_gap <= 1e-4
 
 
-def test_dense_and_shared_engines_draw_the_same_replies(tokenizer) -> None:
+@pytest.mark.parametrize("top_p", [0.3, 0.6, 0.8], ids=["few", "some again", "all again"])
+def test_dense_and_shared_engines_draw_the_same_replies(tokenizer, top_p: float) -> None:
+    """The dense engine draws from 128 tokens first, and again where a nucleus has more."""
     model = tiny_model("llama", tokenizer)
-    params = SamplingParams(max_new_tokens=20, temperature=0.9, top_p=0.8, seed=3)
+    params = SamplingParams(max_new_tokens=20, temperature=0.9, top_p=top_p, seed=3)
     requests = random_requests(30)
     shared, dense = (
         make_engine(model, tokenizer, is_dense=is_dense).generate(requests, params)

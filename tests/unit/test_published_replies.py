@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from benchmark.flops import work_of
+from gatt.commands.run.plan import DECODE_SHARE, DENSE_SHARE
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.report.data.runs import EARLIER_NAMES
@@ -100,6 +101,10 @@ def test_the_page_is_what_the_script_writes(script, tmp_path: Path, monkeypatch)
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--write", str(copy)])
     script["main"]()
     assert copy.read_text(encoding="utf-8") == text
+
+
+def test_a_plan_takes_the_shares_that_were_measured(script) -> None:
+    assert script["shares"]() == pytest.approx((DENSE_SHARE, DECODE_SHARE), rel=0.02)
 
 
 def test_operations_are_those_of_the_benchmark(script) -> None:

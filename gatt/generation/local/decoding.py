@@ -250,16 +250,39 @@ def next_tokens(
     """
     if params.temperature == 0:
         return logits_RV.argmax(dim=-1)
-    scaled = logits_RV.float() / params.temperature
-    total = scaled.logsumexp(dim=-1, keepdim=True)
-    width = min(_TOP, scaled.shape[-1])
-    best, order = scaled.topk(width, dim=-1)
-    chosen = _invert(best, order, total, params.top_p, uniform_R)
-    wide = (best - total).exp().sum(dim=-1) < params.top_p
-    if width < scaled.shape[-1] and bool(wide.any()):
+    chosen, wide, scaled, total = _first_look(logits_RV, params, uniform_R)
+    if logits_RV.shape[-1] > _TOP and bool(wide.any()):
         values, indices = scaled[wide].sort(dim=-1, descending=True)
         chosen[wide] = _invert(values, indices, total[wide], params.top_p, uniform_R[wide])
     return chosen
+
+
+def few_can_suffice(num_tokens: int, params: SamplingParams) -> bool:
+    """Return whether draws from so many tokens are worth trying by `tokens_of_few`."""
+    return params.temperature > 0 and params.top_p < 1 and num_tokens > _TOP
+
+
+def tokens_of_few(
+    logits_RV: torch.Tensor, params: SamplingParams, uniform_R: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return one token id per row, and the rows `[R]` where it may not be that of `next_tokens`.
+
+    These have a nucleus wider than the few most likely tokens. It never waits for the device;
+    `few_can_suffice` must hold.
+    """
+    chosen_R, wide_R, _, _ = _first_look(logits_RV, params, uniform_R)
+    return chosen_R, wide_R
+
+
+def _first_look(
+    logits_RV: torch.Tensor, params: SamplingParams, uniform_R: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return tokens of the most likely ones, the rows where these are too few, scaled logits and their sums."""
+    scaled = logits_RV.float() / params.temperature
+    total = scaled.logsumexp(dim=-1, keepdim=True)
+    best, order = scaled.topk(min(_TOP, scaled.shape[-1]), dim=-1)
+    wide = (best - total).exp().sum(dim=-1) < params.top_p
+    return _invert(best, order, total, params.top_p, uniform_R), wide, scaled, total
 
 
 def _invert(

@@ -4,7 +4,7 @@ On a GPU a step of a small model is short: most of its time goes to launching ke
 Sharing prefixes needs more launches, and encodes fewer tokens than a GPU would notice. So here each row holds
 its whole prompt, padded on the left, all rows write to the same column, and the launches of one step are
 recorded once (`torch.cuda.CUDAGraph`) and replayed. The processor waits for the GPU once in `STEPS_UNSEEN`
-steps, not at every token.
+steps, not at every token, as long as the nuclei of draws are among the most likely tokens.
 
 Shapes: R rows, S new tokens a row, L columns of the buffer, H query heads, K key/value heads, D head size,
 V vocabulary, T most new tokens.
@@ -23,7 +23,12 @@ from torch.nn import functional
 from gatt.comb.attention.split import soft_capped
 from gatt.generation.base import SamplingParams
 from gatt.generation.local.batching import Row
-from gatt.generation.local.decoding import SharingEngine, next_tokens
+from gatt.generation.local.decoding import (
+    SharingEngine,
+    few_can_suffice,
+    next_tokens,
+    tokens_of_few,
+)
 from gatt.generation.local.prefix.attention import run_step
 
 log = logging.getLogger(__name__)
@@ -281,28 +286,78 @@ def _decode(
     params: SamplingParams,
     width: int,
 ) -> None:
-    """Sample tokens for all rows until every row has ended."""
-    device = logits_RV.device
+    """Sample tokens for all rows until every row has ended.
+
+    The processor waits for the device once in `STEPS_UNSEEN` tokens. Draws are made from the most likely
+    tokens first; where these do not suffice, the steps since the last look are made again, and from then on
+    the processor looks at every token.
+    """
+    device, most_new = logits_RV.device, params.max_new_tokens
     stops = torch.tensor(sorted(engine.stop_ids) or [-1], device=device)
     room = [engine.context_tokens - len(row.prompt) for row in batch]
     room_R = torch.tensor(room, device=device)
-    uniform_RT = torch.empty(len(batch), 0)
+    uniform_RT = torch.empty(len(batch), most_new)
     if params.temperature:
         uniform_RT = torch.stack([row.uniform for row in batch]).to(device)
     sampled: list[torch.Tensor] = []
     has_ended_R = torch.zeros(len(batch), dtype=torch.bool, device=device)
-    for position in range(params.max_new_tokens):
-        uniform_R = uniform_RT[:, position] if params.temperature else uniform_RT
-        tokens_R = next_tokens(logits_RV, params, uniform_R)
-        sampled.append(tokens_R)
-        has_ended_R = has_ended_R | torch.isin(tokens_R, stops) | (room_R <= position + 1)
-        if position + 1 == params.max_new_tokens:
+    is_quick, position = few_can_suffice(logits_RV.shape[-1], params), 0
+    while True:
+        # The decoder overwrites them.
+        first_RV = logits_RV.clone() if is_quick else logits_RV
+        end = min(position + STEPS_UNSEEN, most_new)
+        new_RS, is_wide = _drawn(
+            decoder, logits_RV, params, uniform_RT[:, position:end], width + position,
+            is_quick=is_quick,
+        )  # fmt: skip
+        ended_R = has_ended_R | torch.isin(new_RS, stops).any(dim=1) | (room_R <= end)
+        all_ended, has_wide = torch.stack((ended_R.all(), is_wide)).tolist()
+        if has_wide:
+            is_quick, logits_RV = False, first_RV
+            continue
+        sampled.append(new_RS)
+        if all_ended or end == most_new:
             break
-        if position % STEPS_UNSEEN == STEPS_UNSEEN - 1 and bool(has_ended_R.all()):
-            break
-        logits_RV = decoder(tokens_R, width + position)
-    for row, most, tokens in zip(batch, room, torch.stack(sampled, dim=1).tolist(), strict=True):
+        logits_RV = decoder(new_RS[:, -1], width + end - 1)
+        position, has_ended_R = end, ended_R
+    for row, most, tokens in zip(batch, room, torch.cat(sampled, dim=1).tolist(), strict=True):
         end = next((i for i, token in enumerate(tokens) if token in engine.stop_ids), len(tokens))
         row.output = tokens[: min(end + 1, most)]
         row.is_done = True
         engine.counters.num_sampled_tokens += len(row.output)
+
+
+def _drawn(
+    decoder: Decoder,
+    logits_RV: torch.Tensor,
+    params: SamplingParams,
+    uniform_RS: torch.Tensor,
+    column: int,
+    *,
+    is_quick: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the tokens `[R, S]` of S steps, and whether few tokens did not suffice for one of them.
+
+    Args:
+        decoder: whose steps give the logits after each token but the last.
+        logits_RV: before the first token.
+        params: of the call.
+        uniform_RS: unused at temperature 0.
+        column: of the first token.
+        is_quick: draw from the most likely tokens alone, without waiting for the device.
+    """
+    tokens: list[torch.Tensor] = []
+    wide: list[torch.Tensor] = []
+    for step in range(uniform_RS.shape[1]):
+        if step:
+            logits_RV = decoder(tokens[-1], column + step - 1)
+        if is_quick:
+            tokens_R, wide_R = tokens_of_few(logits_RV, params, uniform_RS[:, step])
+            wide.append(wide_R)
+        else:
+            tokens_R = next_tokens(logits_RV, params, uniform_RS[:, step])
+        tokens.append(tokens_R)
+    new_RS = torch.stack(tokens, dim=1)
+    return new_RS, torch.stack(wide).any() if wide else torch.zeros_like(
+        new_RS[0, 0], dtype=torch.bool
+    )

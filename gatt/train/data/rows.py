@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gatt.comb.collator import Layout, combs_to_features
-from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, best_fit, expand, fold, split_to_fit
+from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, expand, fold, split_to_fit
 from gatt.comb.objectives.table import TABLE
 from gatt.data.sample import GattSample
 from gatt.data.training_marks import TrainedOn, read_marks, write_marks
@@ -31,6 +31,7 @@ from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import BuiltComb, BuiltSample, DrawnSample, draw_sample, encode_sample
+from gatt.train.data.packing import is_packed, packed_rows
 from gatt.train.data.samples import (
     Dropped,
     RowReport,
@@ -151,11 +152,12 @@ def rows_in(
 
     combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
     lengths = _student_lengths(combs.data)
-    if config.pack_rows and report.layout == "comb":
-        groups = best_fit(lengths, config.max_tokens_per_row)
+    report.rows_a_step = config.gradient_accumulation_steps
+    if report.layout == "comb" and is_packed(config):
+        groups, report.rows_a_step = packed_rows(lengths, config)
     else:
         groups = [[number] for number in range(len(combs))]
-    step = world_size * config.per_device_train_batch_size * config.gradient_accumulation_steps
+    step = world_size * config.per_device_train_batch_size * report.rows_a_step
     report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
     num_tokens = [sum(lengths[number] for number in group) for group in groups]
     numbers = Dataset.from_dict(

@@ -116,6 +116,9 @@ class RowReport:
     """Tokens of the longest prompt with its target."""
     num_exchanges_dropped: int = 0
     """Exchanges that the length policy removed."""
+    rows_a_step: int = 0
+    """Micro-batches of an optimiser step on each process: `gradient_accumulation_steps`, or fewer rows with
+    as many dialogues where `pack_rows` is `auto`."""
     num_padding_rows: int = 0
     """Rows without loss that fill the last optimiser step of an epoch."""
     kinds: Counter[str] = field(default_factory=Counter)
@@ -182,7 +185,7 @@ def refuse_too_few(report: RowReport, config: TrainConfig) -> None:
 
 def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
     """Say what the rows hold otherwise than the samples, or than was asked for."""
-    if config.pack_rows and report.layout == "expanded":
+    if config.pack_rows is True and report.layout == "expanded":
         log.warning(
             "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "
             "row; set pack_rows to false to raise per_device_train_batch_size"
