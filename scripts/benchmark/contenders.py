@@ -154,9 +154,10 @@ def own_trainer(
     num_rows: int,
 ) -> Callable[[Any], Any]:  # fmt: skip
     """Return what makes this project's trainer for given rows."""
+    rows_a_step = math.ceil(num_rows / batch)
     config = TrainConfig(
         samples=(folder / "none.jsonl",), output_dir=folder / "out", layout=layout,  # type: ignore[arg-type]
-        per_device_train_batch_size=batch, gradient_accumulation_steps=math.ceil(num_rows / batch),
+        per_device_train_batch_size=batch, gradient_accumulation_steps=rows_a_step,
         max_steps=setting.steps, save_steps=10**6, report_to="none", disable_tqdm=True, logging_steps=1,
         bf16=setting.device == "cuda", gradient_checkpointing=setting.gradient_checkpointing,
         max_length=10**6, max_tokens_per_row=10**6,
@@ -164,7 +165,8 @@ def own_trainer(
 
     def make(model: Any) -> Any:
         return RowTrainer(
-            model, config, training_arguments(config), rows, RowReport(layout),  # type: ignore[arg-type]
+            model, config, training_arguments(config), rows,
+            RowReport(layout, rows_a_step=rows_a_step),  # type: ignore[arg-type]
             tokenizer=tokenizer, peft_config=lora(),
         )  # fmt: skip
 
