@@ -17,7 +17,7 @@ from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
-from gatt.data.speaker_turns import asking_the_speaker
+from gatt.data.speaker_turns import TRAINED_TOPIC_SHARE, asking_the_speaker
 from gatt.data.switches import Switch, in_force
 from gatt.errors import DataError
 
@@ -188,8 +188,9 @@ class Plan(Sequence[PlannedSample]):
             switches = (drawn,) if drawn else ()
         dialogue, seed = self._dialogues[place], f"{self._seed}/{index}"
         dialogue = asking_the_speaker(
-            dialogue, instruction, switches or (), seed, self._part, is_own=self._has_own_replies
-        )
+            dialogue, instruction, switches or (), seed, self._part,
+            is_own=self._has_own_replies, topic_share=TRAINED_TOPIC_SHARE,
+        )  # fmt: skip
         return PlannedSample(sample_id(index), dialogue, instruction, switches)
 
 
