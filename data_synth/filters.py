@@ -61,9 +61,9 @@ class QualityConfig:
     answers: bool = True
     """Refuse replies that lack what their turn expects (`expect`), such as the answer to its question."""
     declines: bool = True
-    """Refuse replies that decline a message which does not ask for what the instruction forbids (rule `declines`,
-    English): rewritten ones where the own reply declines nothing, and drawn ones under an instruction that
-    forbids something."""
+    """Refuse replies that decline a message which does not ask for what the instruction forbids (rule
+    `declines`, English): rewritten ones where the own reply declines nothing, and drawn ones under an
+    instruction that forbids something."""
     keeps_facts: bool = True
     """Refuse rewritten replies that lose a number, name, link or code of the own reply, or add one."""
     near_duplicate: float | None = 0.8
@@ -177,7 +177,7 @@ def is_wrong(draw: Draw) -> bool:
 
 
 def declines_ordinary(draw: Draw) -> bool:
-    """Whether the reply declines, as one to a forbidden question does, though nobody asked for what is forbidden.
+    """Whether the reply declines, though nobody asked for what the instruction forbids.
 
     What declines in the own reply too ("We do not offer instalments") stays. Without an own reply only an
     instruction that forbids something is looked at: others may well be asked for what nobody can do.

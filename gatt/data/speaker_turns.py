@@ -90,8 +90,8 @@ def asking_the_speaker(
 TURNS_PER_QUESTION = 6
 """Turns of a user's own dialogue for which one question is put between."""
 TRAINED_TOPIC_SHARE: Final = 0.5
-"""Share of the dialogues for training in which one message asks for what the instruction forbids. With one in each
-dialogue, 11 % of the targets, a model declined ordinary messages too (results/mia)."""
+"""Share of the dialogues for training in which one message asks for what the instruction forbids. With one in
+each dialogue, 11 % of the targets, a model declined ordinary messages too (results/mia)."""
 _PLAIN = "Let us stay with your question."
 """What stands in the history behind a message that asks for what is forbidden."""
 

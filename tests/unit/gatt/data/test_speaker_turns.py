@@ -90,7 +90,9 @@ def test_between_a_users_own_messages_the_name_is_asked_for_most() -> None:
     assert facts.count("home") == 60 - facts.count("name")
 
 
-def test_in_training_at_most_one_message_asks_for_what_is_forbidden_and_not_in_each_dialogue() -> None:
+def test_in_training_at_most_one_message_asks_for_what_is_forbidden_and_not_in_each_dialogue() -> (
+    None
+):
     own = Dialogue("d", tuple(replace(m, expect=None) for m in DIALOGUE.messages))
     parts = tuple(
         Part(about=about, asks=tuple(f"{about}, please? ({n})" for n in range(6)))

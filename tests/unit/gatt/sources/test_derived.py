@@ -27,7 +27,8 @@ def shop(path: Path) -> Path:
         path,
         [
             row(TRAIN[0], asked, "You have 30 days, see shop.example/back.", "Fine.", "It is BF-77."),
-            row(EVAL[0], asked, "Send it within 30 days.", "So 30 days?", "Yes, 30 days.", "And BF-99?", "BF-99 left."),
+            row(EVAL[0], asked, "Send it within 30 days.", "So 30 days?", "Yes, 30 days.", "And BF-99?",
+                "BF-99 left."),
             row(EVAL[1], "Hm?", "It is 30 days.", expect={"any_of": ["a month"]}),
         ],
     )  # fmt: skip
