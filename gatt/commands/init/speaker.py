@@ -113,8 +113,8 @@ def speaker_of(clause: str) -> Speaker | None:
             named = (
                 (f"{whole} of {company}",) if company and trade.startswith(("the", "our")) else ()
             )
-            short = (bare.partition(" of ")[0],)
-            facts["work"] = tuple(dict.fromkeys((*named, whole, bare, *short)))
+            short = (whole.partition(" of ")[0], bare, bare.partition(" of ")[0])
+            facts["work"] = tuple(dict.fromkeys((*named, whole, *short)))
         else:
             # "a helpful assistant": nothing that anybody would ask for.
             del facts["work"]

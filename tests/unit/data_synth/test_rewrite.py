@@ -104,6 +104,14 @@ def test_questions_between_are_answered_by_program() -> None:
     target, engine = rewritten("I'd rather not say.", "I am a language model.", expect=NAMED)
     assert engine.requests == []
     assert (target.kind, "Mia" in str(target.reply)) == ("composed", True)
+    # The instruction's own sentence is no reply: another way to say the fact is.
+    roles = {"work": ("the keeper of a small harbour", "the keeper", "keeper")}
+    keeper = replace(
+        MIA, text="You are the keeper of a small harbour.", verifiers=(), utterances=(), facts=roles
+    )
+    asked = Expectation(any_of=roles["work"], kind="speaker", fact="work")
+    target, _ = rewritten("I'd rather not say.", "No.", keeper, asked)
+    assert (target.kind, "keeper" in str(target.reply)) == ("composed", True)
     advice = Part(
         about="no advice", asks=("Which pills?",), replies=("I cannot give medical advice.",)
     )
