@@ -22,6 +22,8 @@ from gatt.data.instruction import Instruction
 from gatt.data.reply_facts import added_fact, lost_fact
 from gatt.errors import ConfigError
 from gatt.generation.base import FinishReason
+from gatt.verifiers.spec import VerifierSpec
+from gatt.verifiers.table import build
 from gatt.verifiers.text.copying import copy_of
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.echo import echoed
@@ -58,6 +60,10 @@ class QualityConfig:
     (see `gatt.verifiers.text.copying`)."""
     answers: bool = True
     """Refuse replies that lack what their turn expects (`expect`), such as the answer to its question."""
+    declines: bool = True
+    """Refuse replies that decline a message which does not ask for what the instruction forbids (rule
+    `declines`, English): rewritten ones where the own reply declines nothing, and drawn ones under an
+    instruction that forbids something."""
     keeps_facts: bool = True
     """Refuse rewritten replies that lose a number, name, link or code of the own reply, or add one."""
     near_duplicate: float | None = 0.8
@@ -136,7 +142,7 @@ def is_clipped(draw: Draw) -> bool:
     return bare.count('"') % 2 == 1 and "”" not in bare
 
 
-FILTERS_VERSION = 5
+FILTERS_VERSION = 6
 """Raised by one with every change that can change which replies are refused."""
 
 _WORD = re.compile(r"\w+")
@@ -168,6 +174,24 @@ def is_wrong(draw: Draw) -> bool:
     if draw.expect is None:
         return False
     return answers(draw.expect, draw.text, draw.told[-1]).status != "pass"
+
+
+def declines_ordinary(draw: Draw) -> bool:
+    """Whether the reply declines, though nobody asked for what the instruction forbids.
+
+    What declines in the own reply too ("We do not offer instalments") stays. Without an own reply only an
+    instruction that forbids something is looked at: others may well be asked for what nobody can do.
+    """
+    instruction = draw.instruction
+    if instruction is None or (draw.expect is not None and draw.expect.kind == "topic"):
+        return False
+    if draw.own is None and not any(part.asks for part in instruction.parts):
+        return False
+    return _declines(draw.text) and not (draw.own is not None and _declines(draw.own))
+
+
+def _declines(text: str) -> bool:
+    return build(VerifierSpec("declines")).check(text).status == "pass"
 
 
 def loses_fact(draw: Draw) -> bool:
@@ -226,6 +250,7 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     ),
     "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
     "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
+    "declines": lambda draw, quality: quality.declines and declines_ordinary(draw),
     "lost_fact": lambda draw, quality: quality.keeps_facts and loses_fact(draw),
     "added_fact": lambda draw, quality: quality.keeps_facts and adds_fact(draw),
     "wrong": lambda draw, quality: quality.answers and is_wrong(draw),
@@ -246,6 +271,7 @@ REASONS: Final = {
     "says_ai": "calls itself an AI or a language model",
     "repeats_prompt": "gives the user's message or the history back",
     "clipped": "stops in mid-sentence, though not at the length limit",
+    "declines": "declines, though nobody asked for what the instruction forbids",
     "lost_fact": "lacks a number, name, link or code of the dialogue's own reply",
     "added_fact": "has a number, name, link or code that nobody gave it",
     "wrong": "lacks what its turn expects, or says a wrong answer",

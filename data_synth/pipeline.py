@@ -14,7 +14,8 @@ from typing import Any
 from data_synth.config import SynthConfig
 from data_synth.drafts import DRAFTS_FILE, DraftingEngine
 from data_synth.filters import REASONS
-from data_synth.plan import Plan, PlannedSample, plan_samples
+from data_synth.plan import Plan, PlannedSample, plan_samples, sample_id
+from data_synth.reuse import keep_earlier, order_of
 from data_synth.run_folder import (
     CARD_FILE,
     CONFIG_FILE,
@@ -71,6 +72,9 @@ def _adapters(config: SynthConfig) -> dict[str, str]:
 def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -> SynthResult:
     """Make the samples of a configuration, going on where an earlier call stopped.
 
+    Where dialogues, instructions or their number changed since, samples of the same dialogue and instruction
+    stay, and the others are drawn (`data_synth.reuse`).
+
     What was drawn for an unfinished batch is stored beside the samples (without `config.ray`), so that an
     interruption loses at most one portion of a local model's draws, or what is on its way from a server. With
     the same engine on the same machine the file equals, byte for byte, the one of a run that was never
@@ -101,9 +105,9 @@ def run_synth(config: SynthConfig, engine: Callable[[], Engine] | None = None) -
     settings["own_kinds"] = catalog.own_kinds
     refuse_foreign(config.output_dir)
     path = config.output_dir / SAMPLES_FILE
-    with RecordStore(
-        path, fingerprint=fingerprint(settings), kind="sample", describe=settings
-    ) as store:
+    mark = fingerprint(settings)
+    keep_earlier(path, plan, mark, settings)
+    with RecordStore(path, fingerprint=mark, kind="sample", describe=settings) as store:
         save_config(config, config.output_dir / CONFIG_FILE)
         atomic_write_json(config.output_dir / SOURCE_FILE, report.as_dict())
         num_new = _append_missing(store, plan, config, engine, teacher)
@@ -151,22 +155,23 @@ def _append_missing(
 ) -> int:
     """Append the samples that the store lacks, as they are made, and return their number."""
     num_samples, size = len(plan), config.batch_size
-    num_done = num_stored(store, num_samples)
+    order, num_earlier = order_of(store.path, num_samples)
+    num_done = num_stored(store, num_samples, lambda place: sample_id(order[place]))
     if num_done == num_samples:
         return 0
     if num_done:
         log.info("%s: going on after %d of %d samples", store.path, num_done, num_samples)
     # The rows of an unfinished batch are made again; its first `num_kept` rows are stored already.
-    num_kept = num_done % size
+    num_kept = (num_done - num_earlier) % size
     first = num_done - num_kept
-    batches = [range(n, min(n + size, num_samples)) for n in range(first, num_samples, size)]
+    batches = [order[n : n + size] for n in range(first, num_samples, size)]
     drafts = DraftingEngine(
         teacher,
         config.output_dir / DRAFTS_FILE,
         str(store.meta["fingerprint"]),
         None if config.teacher.engine.server else config.teacher.engine.max_rows,
     )
-    num_turns, num_turns_done = plan.num_turns(range(num_samples)), plan.num_turns(range(first))
+    num_turns, num_turns_done = plan.num_turns(order), plan.num_turns(order[:first])
     with (
         progress_bar("synth", num_turns, unit="turns", done=num_turns_done) as bar,
         closing(_made(config, plan, batches, engine, drafts)) as made,
@@ -183,7 +188,7 @@ def _append_missing(
 def _made(
     config: SynthConfig,
     plan: Plan,
-    batches: Sequence[range],
+    batches: Sequence[Sequence[int]],
     engine: Callable[[], Engine] | None,
     teacher: Engine,
 ) -> Generator[Rows, None, None]:
@@ -201,7 +206,7 @@ def _made(
     made_by = made_with(
         teacher_config.engine.model, teacher_config.adapter, teacher_config.sampling, config.seed
     )
-    planned = (plan[batch.start : batch.stop] for batch in batches)
+    planned = ([plan[index] for index in batch] for batch in batches)
     if config.ray is None:
         for samples in planned:
             yield _rows(config, made_by, teacher, samples)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import random
 from array import array
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,7 @@ from gatt.data.catalog.read import Catalog
 from gatt.data.catalog.switch_draw import SwitchDraw
 from gatt.data.dialogue import Dialogue
 from gatt.data.instruction import Instruction
-from gatt.data.speaker_turns import asking_the_speaker
+from gatt.data.speaker_turns import TRAINED_TOPIC_SHARE, asking_the_speaker
 from gatt.data.switches import Switch, in_force
 from gatt.errors import DataError
 
@@ -68,17 +68,21 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
             "no dialogue to put instructions on: see the source's min_turns and filters"
         )
     plan = Plan(dialogues, catalog, config)
-    plain = _Deck(len(dialogues), f"{config.seed}/plain")
-    instructed = _Deck(len(dialogues), f"{config.seed}/instructed")
+    is_own = config.source.has_own_replies
+    plain = _Deck(len(dialogues), f"{config.seed}/plain", in_order=is_own)
+    instructed = _Deck(len(dialogues), f"{config.seed}/instructed", in_order=is_own)
     given: list[dict[str, set[bytes]]] = [{"entries": set(), "texts": set()} for _ in dialogues]
     share = config.plain_fraction
     for index in range(config.num_samples):
         if int((index + 1) * share) > int(index * share):
             plan.add(plain.take(index), 0, None)
             continue
-        rng, num_draws, instruction = plan.rng(index), 0, None
+        rng: random.Random | None = None
+        num_draws, instruction = 0, None
         while instructed.num_places and instruction is None:
             place = instructed.take(index)
+            if rng is None or is_own:
+                rng, num_draws = plan.next_rng(place), 0
             num, instruction = _draw_new(plan, rng, given[place])
             num_draws += num
             if instruction is None:
@@ -96,7 +100,7 @@ def plan_samples(dialogues: Sequence[Dialogue], catalog: Catalog, config: SynthC
 class Plan(Sequence[PlannedSample]):
     """The samples to make, in order; `plan_samples` fills it.
 
-    A sample is stored as two numbers: the place of its dialogue, and the number of
+    A sample is stored as the place of its dialogue, how often that one came before, and the number of
     draws up to its instruction. The instruction is drawn again at every access, so
     that a plan of a million samples takes about ten megabytes.
     """
@@ -122,6 +126,9 @@ class Plan(Sequence[PlannedSample]):
         self._has_own_replies = config.source.has_own_replies
         self._places = array("L")
         self._draws = array("L")
+        self._uses = array("L")
+        """How often the dialogue of each sample came under an instruction before."""
+        self._num_uses: Counter[int] = Counter()
         self._sha = hashlib.sha256()
         self._hashed: set[int | str] = set()
         """Dialogues and combinations of entries, each of which is hashed in full once."""
@@ -134,10 +141,10 @@ class Plan(Sequence[PlannedSample]):
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
         number = range(len(self))[index]
-        rng, instruction = self.rng(number), None
+        rng, instruction = random.Random(self._key(number)), None
         for _ in range(self._draws[number]):
             instruction = self.draw(rng)
-        return self._planned(number, self._places[number], instruction)
+        return self._planned(number, instruction)
 
     @property
     def digest(self) -> str:
@@ -148,9 +155,17 @@ class Plan(Sequence[PlannedSample]):
         """Return the number of turns of some samples."""
         return sum(self._lengths[index] for index in indices)
 
-    def rng(self, index: int) -> random.Random:
-        """Return the random state from which the instruction of a sample is drawn."""
-        return random.Random(f"{self._seed}/{index}")
+    def next_rng(self, place: int) -> random.Random:
+        """Return the random state from which the instruction of the next sample is drawn.
+
+        Args:
+            place: of its dialogue; it decides the state for a user's own dialogues alone.
+        """
+        return random.Random(self._key_of(len(self), place, self._num_uses[place]))
+
+    def source_dialogue(self, index: int) -> Dialogue:
+        """Return the dialogue of a sample as its source gives it, without questions put between."""
+        return self._dialogues[self._places[index]]
 
     def add(self, place: int, num_draws: int, instruction: Instruction | None) -> None:
         """Add the next sample.
@@ -161,7 +176,12 @@ class Plan(Sequence[PlannedSample]):
                 0 for a plain dialogue.
             instruction: the last draw.
         """
-        planned = self._planned(len(self), place, instruction)
+        self._places.append(place)
+        self._draws.append(num_draws)
+        self._uses.append(self._num_uses[place])
+        if instruction is not None:
+            self._num_uses[place] += 1
+        planned = self._planned(len(self) - 1, instruction)
         row: list[Any] = [place]
         if place not in self._hashed:
             row.append(self._dialogues[place].as_dict())
@@ -176,20 +196,26 @@ class Plan(Sequence[PlannedSample]):
         self._hashed.add(place)
         row += [switch.as_dict() for switch in planned.switches or ()]
         self._sha.update(json.dumps(row, sort_keys=True, ensure_ascii=False).encode())
-        self._places.append(place)
         self._lengths.append(planned.dialogue.num_turns)
-        self._draws.append(num_draws)
 
-    def _planned(self, index: int, place: int, instruction: Instruction | None) -> PlannedSample:
+    def _key(self, index: int) -> str:
+        return self._key_of(index, self._places[index], self._uses[index])
+
+    def _key_of(self, index: int, place: int, use: int) -> str:
+        own = f"{self._dialogues[place].id}/{use}"
+        return f"{self._seed}/{own if self._has_own_replies else index}"
+
+    def _planned(self, index: int, instruction: Instruction | None) -> PlannedSample:
         switches: tuple[Switch, ...] | None = None
+        place, seed = self._places[index], self._key(index)
         if self._switch is not None:
-            rng = random.Random(f"{self._seed}/{index}/switch")
+            rng = random.Random(f"{seed}/switch")
             drawn = instruction and self._switch.draw(instruction, self._turns[place], rng)
             switches = (drawn,) if drawn else ()
-        dialogue, seed = self._dialogues[place], f"{self._seed}/{index}"
         dialogue = asking_the_speaker(
-            dialogue, instruction, switches or (), seed, self._part, is_own=self._has_own_replies
-        )
+            self._dialogues[place], instruction, switches or (), seed, self._part,
+            is_own=self._has_own_replies, topic_share=TRAINED_TOPIC_SHARE,
+        )  # fmt: skip
         return PlannedSample(sample_id(index), dialogue, instruction, switches)
 
 
@@ -201,9 +227,11 @@ def sample_id(index: int) -> str:
 class _Deck:
     """Gives each place once before any place again."""
 
-    def __init__(self, size: int, seed: str) -> None:
-        self._size = size
-        self._order = random.Random(seed).sample(range(size), size)
+    def __init__(self, size: int, seed: str, *, in_order: bool) -> None:
+        self._size, self._in_order = size, in_order
+        self._order = (
+            list(range(size)) if in_order else random.Random(seed).sample(range(size), size)
+        )
         self._left: OrderedDict[int, None] = OrderedDict()
 
     @property
@@ -212,11 +240,12 @@ class _Deck:
         return len(self._order)
 
     def take(self, index: int) -> int:
-        """Return the place of the same number as the sample if it is left, else the next one."""
+        """Return the next place; if not in order, that of the same number as the sample where it is left."""
         if not self._left:
             self._left = OrderedDict.fromkeys(self._order)
         own = index % self._size
-        place = own if own in self._left else next(iter(self._left))
+        is_left = own in self._left and not self._in_order
+        place = own if is_left else next(iter(self._left))
         del self._left[place]
         return place
 

@@ -148,17 +148,20 @@ def replies_between(instruction: Instruction, expect: Expectation, seed: str) ->
             if part.about == expect.fact
             for reply in part.replies
         )
-        said = {"value": "", "company": ""}
+        values: tuple[str, ...] = ("",)
+        company = ""
     else:
-        firsts = {fact: some[0] for fact, some in instruction.facts.items()}
-        said = {"value": firsts.get(expect.fact, ""), "company": firsts.get("company", "")}
+        values = instruction.facts.get(expect.fact, ("",))
+        company = instruction.facts.get("company", ("",))[0]
         phrasings = _FACTS.get(expect.fact, ())
-        if expect.fact == "name" and said["company"]:
+        if expect.fact == "name" and company:
             phrasings = (*_NAME_AT, *phrasings)
     rng = random.Random(f"{seed}/between")
     utterances = rng.sample(instruction.utterances, len(instruction.utterances))
-    for text in rng.sample(phrasings, len(phrasings)):
-        filled = text if expect.kind == "topic" else text.format(**said)
+    shuffled = rng.sample(phrasings, len(phrasings))
+    # The first way to say a fact may be the instruction's own sentence, which no reply may repeat.
+    for text, value in ((text, value) for value in values for text in shuffled):
+        filled = text if expect.kind == "topic" else text.format(value=value, company=company)
         for base in (filled, *shorter(filled)):
             for longer in _with_utterances(base, utterances, instruction):
                 programs = instruction.programs

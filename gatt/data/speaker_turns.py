@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Final
 
 from gatt.data.bank.read import SpeakerQuestion, load_bank
@@ -73,20 +73,25 @@ def asking_the_speaker(
     *,
     is_own: bool,
     turns: Sequence[int] = (),
+    topic_share: float | None = None,
 ) -> Dialogue:
     """Return the dialogue with questions that ask for what its instruction says of the one who replies.
 
     In a user's own dialogue (`is_own`) they are put between, at some of `turns`; elsewhere, and where the
-    instruction changes, they replace questions of the bank before the first change.
+    instruction changes, they replace questions of the bank before the first change. For `topic_share` see
+    `with_questions_between`.
     """
     if is_own and not switches:
-        return with_questions_between(dialogue, instruction, seed, part, turns)
+        return with_questions_between(dialogue, instruction, seed, part, turns, topic_share)
     last_turn = switches[0].turn - 1 if switches else None
     return with_speaker_turns(dialogue, instruction, seed, part, last_turn=last_turn)
 
 
 TURNS_PER_QUESTION = 6
 """Turns of a user's own dialogue for which one question is put between."""
+TRAINED_TOPIC_SHARE: Final = 0.5
+"""Share of the dialogues for training in which one message asks for what the instruction forbids. With one in
+each dialogue, 11 % of the targets, a model declined ordinary messages too (results/mia)."""
 _PLAIN = "Let us stay with your question."
 """What stands in the history behind a message that asks for what is forbidden."""
 
@@ -97,6 +102,7 @@ def with_questions_between(
     seed: str,
     part: Part | None = None,
     turns: Sequence[int] = (),
+    topic_share: float | None = None,
 ) -> Dialogue:
     """Return the dialogue with some exchanges more, which ask for what only a question can show.
 
@@ -104,12 +110,16 @@ def with_questions_between(
     replaced, and its first exchange stays the first: one exchange is added for each such part of the
     instruction, and at least one for about six turns. Without such a part it comes back as it is.
 
+    A training needs fewer messages that ask for what is forbidden, since each of them gives a target that
+    declines: with `topic_share` there is one at most, for one of those parts, in that share of the dialogues.
+
     Args:
         dialogue: a user's own.
         instruction: that is put on it; None for a plain dialogue.
         seed: equal seeds give equal dialogues.
         part: of which the wordings are; None takes all.
         turns: where added questions may stand, counted in the new dialogue; empty allows all but turn 1.
+        topic_share: None: each part that forbids something is asked for.
     """
     if instruction is None:
         return dialogue
@@ -117,9 +127,12 @@ def with_questions_between(
     kinds: list[Iterator[Exchange]] = [
         _topic(topic, part, rng) for topic in instruction.parts if topic.asks
     ]
+    if topic_share is not None and kinds:
+        only = rng.choice(kinds)
+        kinds = [islice(only, 1)] if rng.random() < topic_share else []
     if any(one.fact in instruction.facts for one in load_bank().speaker):
         kinds.insert(0, _of_speaker(instruction, part, rng))
-    num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION))
+    num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION)) if kinds else 0
     allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
     messages = list(dialogue.messages)
     chosen = sorted(rng.sample(allowed, min(num, len(allowed))))

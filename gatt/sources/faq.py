@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from io import StringIO
 from itertools import islice
@@ -35,23 +36,28 @@ def read(config: SourceConfig, report: SourceReport, part: Part | None) -> Itera
     """Yield dialogues over the questions of a file, as many as the configuration asks for.
 
     The parts differ in their ids and small talk; the questions are the same, since they are few and the
-    user's own.
+    user's own. No question is asked again before all others were asked as often.
 
     Raises:
         ConfigError: more asked turns than the file has questions.
         DataError: with file and line, a row that is no question with an answer.
     """
     questions = read_faq(Path(config.path or "").expanduser())
+    num_asked: Counter[str] = Counter()
     for identity, own_part in islice(
         identities("faq", config.seed, part), config.num or DEFAULT_NUM
     ):
         rng = random.Random(identity)
         num_turns = rng.randint(config.min_turns, config.max_turns)
+        shuffled = rng.sample(questions, len(questions))
         pool = Pool(
-            rng.sample(questions, len(questions)), small_talk=written_small_talk(own_part, rng)
+            sorted(shuffled, key=lambda turn: num_asked[turn.say]),
+            small_talk=written_small_talk(own_part, rng),
         )
         report.num_read += 1
-        yield conversation(identity, pool, config, num_turns, rng)
+        dialogue = conversation(identity, pool, config, num_turns, rng)
+        num_asked.update({turn.say for turn in questions} & set(dialogue.user_turns))
+        yield dialogue
 
 
 def read_faq(path: Path) -> list[Turn]:

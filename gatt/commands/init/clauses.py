@@ -15,6 +15,12 @@ _ASKS: Final = (
     r"|your name is"
     r"|you (?:work|speak|answer|reply|write|talk|mention|use|end|start|love|like|enjoy|live)"
     r"|refuse|decline|pretend|sell|send|invent|guess|ignore|focus|treat|consider)\b"
+    # Words that are nouns or adjectives as well ("polite and correct") ask for something in front of a thing.
+    r"|(?:always |never )*(?:correct|describe|roll|cite|confirm|check|link|show|present|provide|teach|guide"
+    r"|praise|encourage|warn|propose|continue|let|remember|introduce|narrate|stop|compare|define|state|highlight"
+    r"|pick|choose|solve|translate|grade|decide|book|cancel)"
+    r"(?= (?:the|a|an|any|every|each|all|exactly|only|at|one|two|three|no|my|your|their|our|his|her|its|what"
+    r"|how|which|who|when|where|whether|them|him|it)\b)"
 )
 _DOES: Final = (
     r"(?:always |only |never |just )*(?:answers?|replies|reply|speaks?|writes?|mentions?|asks?|ends?|starts?"

@@ -18,11 +18,16 @@ _AGE: Final = re.compile(
     r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$)|\b(?P<years>\d{1,3}) years old\b"
 )
 _WORK: Final = re.compile(
-    r"(?:^|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)[a-z][\w'’ -]*?)"
+    r"(?:^|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:[A-Z][a-z]+ )?[a-z][\w'’ -]*?"
+    r"(?: of (?:an?|this|our) [a-z][\w'’ -]*?)?)"
     r"(?= (?:of|at|for|from|in|named|called|who|with)\b|,|$| and )"
 )
+_TEAM: Final = (
+    r"(?:from|in|on) (?:the|our) (?:[\w-]+ ){0,3}"
+    r"(?:team|desk|department|service|hotline|office|staff|crew) (?:of|at|for)"
+)
 _AT: Final = re.compile(
-    rf"\b(?:of|at|for|with) (?:the |our )?(?:[a-z]+ ){{0,3}}?(?P<company>{_COMPANY})"
+    rf"\b(?:{_TEAM}|of|at|for|with) (?:the |our )?(?:[a-z]+ ){{0,3}}?(?P<company>{_COMPANY})"
 )
 _FROM: Final = re.compile(rf"\b(?:from|(?:who )?liv(?:es?|ing) in|based in) (?P<home>{_COMPANY})")
 _FROM_COMPANY: Final = re.compile(
@@ -108,7 +113,8 @@ def speaker_of(clause: str) -> Speaker | None:
             named = (
                 (f"{whole} of {company}",) if company and trade.startswith(("the", "our")) else ()
             )
-            facts["work"] = tuple(dict.fromkeys((*named, whole, bare)))
+            short = (whole.partition(" of ")[0], bare, bare.partition(" of ")[0])
+            facts["work"] = tuple(dict.fromkeys((*named, whole, *short)))
         else:
             # "a helpful assistant": nothing that anybody would ask for.
             del facts["work"]

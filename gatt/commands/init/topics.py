@@ -38,6 +38,13 @@ _NEVER: Final = (
     r"^(?:please )?(?:never|do not|don['’]t|you must not|refuse to|decline to)(?: ever)? "
     r"(?P<deed>(?P<verb>{verbs}) (?P<np>.+?))[.!]?$"
 )
+_USER: Final = (
+    r"(?:the |each |every |an? )?(?:user|customer|client|guest|patient|student|pupil|learner|player|caller"
+    r"|visitor|reader|member|traveller|passenger)s?"
+)
+_TO_OTHERS: Final = re.compile(
+    r" (?:to|with) (?:others?|anyone|anybody|strangers|third parties|other \w+)$", re.IGNORECASE
+)
 _MOST_WORDS: Final = 4
 """Of what is to be mentioned, that a reply must hold."""
 
@@ -57,13 +64,18 @@ def mention(found: Mapping[str, str], table: Table) -> Rule:
         )
     that = found.get("that", "")
     np = _for_user(found.get("np", ""))
-    spelt = [w for w in re.findall(r"[\w'’-]+", that or np) if w.lower() not in _DETERMINERS]
+    # "The price of the tent" is a price.
+    whose, of, thing = np.partition(" of ")
+    spelt = re.findall(r"[\w'’-]+", that or (f"{thing} {whose}" if of else np))
+    spelt = [word for word in spelt if word.lower() not in _DETERMINERS]
     groups = [_forms(word, table["synonyms"]) for word in spelt[-_MOST_WORDS:]]
     *beside, head = groups or [[np]]
     if not re.search(r"[a-z]", "".join(spelt)):
         beside = []
     params = {"any_of": head, **({"beside": beside} if beside else {})}
-    texts = table["mention_that" if that else "mention"]
+    texts = table[
+        "mention_that" if that else "mention_own" if np.startswith("your ") else "mention"
+    ]
     if re.match(r"(?:an?|some|any|one)\b", np):
         # "Recommend a book": which one, a sentence of ours cannot say.
         texts = []
@@ -107,21 +119,29 @@ def never(clause: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]] 
         if match is None:
             continue
         np, deed = match["np"], match["deed"]
-        asks = [text.format(np=_asked(np)) for text in one["asks"]]
-        replies = [text.format(deed=deed[:1].lower() + deed[1:]) for text in table["declines"]]
+        given = deed[:1].lower() + deed[1:]
+        if any("{deed}" in text for text in one["asks"]):
+            # What the user asks for is the user's; what others may not hear need not be.
+            given = _for_user(given)
+        asked = re.sub(r"\byour\b", "my", re.sub(r"\byou\b", "me", given))
+        asks = [text.format(np=_asked(_TO_OTHERS.sub("", np)), deed=asked) for text in one["asks"]]
+        replies = [text.format(deed=given) for text in table["declines"]]
         for words, field in table["fields"].items():
             if re.search(rf"\b(?:{words})\b", np, re.IGNORECASE):
                 asks += field["asks"]
-                replies += [
-                    text.format(deed=deed[:1].lower() + deed[1:]) for text in field["replies"]
-                ]
+                replies += [text.format(deed=given) for text in field["replies"]]
         return tuple(asks), tuple(replies)
     return None
 
 
-def _for_user(np: str) -> str:
-    """Return a noun phrase as the bot says it to the user: "the user's name" is "your name"."""
-    spelt = np.replace("’", "'").split()
+def _for_user(text: str) -> str:
+    """Return words as the bot says them: "the user's name" and "the name of the user" are "your name"."""
+    told = re.sub(rf"\b(?:the|an?) ((?:[\w'’-]+ ){{1,3}})of {_USER}\b(?!['’])", r"your \1", text)
+    told = re.sub(rf"\b(for|to|with) {_USER}\b(?!['’])", r"\1 you", told)
+    told = re.sub(rf"\b{_USER}['’](?:s\b)?", "your", told)
+    if told != text:
+        return " ".join(told.split())
+    spelt = text.replace("’", "'").split()
     if len(spelt) > 1 and spelt[0].lower() == "the" and spelt[1].lower() in _OWNERS:
         spelt.pop(0)
     if spelt and spelt[0].lower() in _OWNERS:

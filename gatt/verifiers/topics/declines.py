@@ -19,6 +19,7 @@ class Declines(Rule):
     """
 
     kind = "declines"
+    version = 2
 
     def judge(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""

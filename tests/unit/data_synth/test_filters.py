@@ -20,6 +20,7 @@ from data_synth.filters import (
 )
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
+from gatt.data.parts import Part
 from gatt.generation.base import FinishReason
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.switched import hobby
@@ -43,6 +44,7 @@ REFUSED = {
         "what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)
     ),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
+    "declines": Draw("I cannot help with that.", "stop", TENNIS, own="Call us after noon."),
     "lost_fact": Draw("You have a while.", "stop", TENNIS, own="You have 30 days."),
     "added_fact": Draw("You have 30 days at Kaufhaus.", "stop", TENNIS, own="You have 30 days."),
     "wrong": Draw("It has six legs, I think.", "stop", TENNIS, None, (LEGS,), EIGHT),
@@ -55,6 +57,7 @@ OFF = {
     "says_ai": QualityConfig(says_ai=False),
     "repeats_prompt": QualityConfig(repeats_prompt=False),
     "clipped": QualityConfig(clipped=False),
+    "declines": QualityConfig(declines=False),
     "lost_fact": QualityConfig(keeps_facts=False),
     "added_fact": QualityConfig(keeps_facts=False),
     "wrong": QualityConfig(answers=False),
@@ -74,6 +77,29 @@ def test_each_filter_has_its_reason_and_refuses_nothing_when_it_is_off(reason) -
     assert refuse(REFUSED[reason], QUALITY) == reason
     if reason in OFF:
         assert refuse(REFUSED[reason], OFF[reason]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "is_asked", "reason"),
+    [
+        ("I am sorry, but we do not promise dates.", None, False, "declines"),
+        ("I am sorry, but we do not promise dates.", None, True, None),
+        ("It should be there soon.", None, False, None),
+        ("I cannot say, please ask a lawyer.", "It is in the contract.", False, "declines"),
+        # What the user's own reply declines is no fault of the target.
+        ("We do not offer that, sorry.", "We do not offer that.", False, None),
+    ],
+)
+def test_only_a_message_that_asks_for_what_is_forbidden_is_declined(
+    text, own, is_asked, reason
+) -> None:
+    part = Part(about="never promise a delivery date", asks=("Will it come on Monday?",))
+    expect = part.expectation() if is_asked else None
+    shop = replace(TENNIS, parts=(part,))
+    assert refuse(Draw(text, "stop", shop, None, ("Hm?",), expect, own), QUALITY) == reason
+    if own is None:
+        # Other instructions may be asked for what nobody can do.
+        assert refuse(Draw(text, "stop", TENNIS, None, ("Hm?",)), QUALITY) is None
 
 
 def test_a_copy_of_the_question_repeats_it_and_a_reply_in_its_words_does_not() -> None:

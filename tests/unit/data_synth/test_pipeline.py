@@ -19,7 +19,7 @@ from gatt.errors import DataError, StoreError
 from gatt.generation.base import Generation
 from gatt.generation.config import EngineConfig
 from gatt.sources.config import SourceConfig
-from tests.support.runs.stages import RecordingEngine, write_dialogues, write_model
+from tests.support.runs.stages import RecordingEngine, write_model
 from tests.support.runs.synth_runs import make, varied_reply
 
 FILES = ("samples.jsonl", "README.md", "source.json", "config.yaml")
@@ -129,14 +129,15 @@ def test_other_weights_under_the_same_name_are_another_run(config, tmp_path, mon
         run_synth(settings)
 
 
-def test_other_rules_and_changed_dialogues_are_another_run(config, monkeypatch) -> None:
+def test_other_rules_and_other_dialogues_are_another_run(config, monkeypatch) -> None:
     make(config)
     for name, changed in (("FILTERS_VERSION", -1), ("verifier_versions", dict)):
         with monkeypatch.context() as patch:
             patch.setattr(f"data_synth.run_folder.{name}", changed)
             with pytest.raises(StoreError, match=r"(filters|verifiers)"):
                 make(config)
-    write_dialogues(Path(config.source.path or ""), num=5)
+    path = Path(config.source.path or "")
+    path.write_text(path.read_text("utf-8").replace('"id": "', '"id": "other-'), "utf-8")
     with pytest.raises(StoreError, match=r"plan\.digest"):
         make(config)
 

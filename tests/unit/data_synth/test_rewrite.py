@@ -104,6 +104,20 @@ def test_questions_between_are_answered_by_program() -> None:
     target, engine = rewritten("I'd rather not say.", "I am a language model.", expect=NAMED)
     assert engine.requests == []
     assert (target.kind, "Mia" in str(target.reply)) == ("composed", True)
+    # The instruction's own sentence is no reply: another way to say the fact is.
+    text = "You are the keeper of a small harbour in the north."
+    roles = {"work": (text[8:-1], "the keeper", "keeper")}
+    keeper = replace(
+        MIA,
+        text=text,
+        hint=f"Keep to this: {text}",
+        verifiers=MIA.verifiers[1:2],
+        utterances=(),
+        facts=roles,
+    )
+    asked = Expectation(any_of=roles["work"], kind="speaker", fact="work")
+    target, _ = rewritten("I'd rather not say.", "No.", keeper, asked)
+    assert (target.kind, "harbour" in str(target.reply)) == ("composed", False)
     advice = Part(
         about="no advice", asks=("Which pills?",), replies=("I cannot give medical advice.",)
     )

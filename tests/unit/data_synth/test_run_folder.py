@@ -54,7 +54,6 @@ def test_other_settings_are_refused_by_name_and_overwrite_nothing(config) -> Non
     assert before["samples.jsonl"]
     for other, facts in (
         (replace(config, seed=1), "seed 0 -> 1"),
-        (replace(config, num_samples=9), "num_samples 10 -> 9"),
         (hotter(config), "teacher.sampling.temperature 0.7 -> 0.9"),
     ):
         with pytest.raises(StoreError, match=rf"samples\.jsonl: .*{facts}"):

@@ -9,6 +9,7 @@ import pytest
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
+from gatt.data.parts import Part
 from gatt.data.speaker_turns import with_questions_between, with_speaker_turns
 
 QUESTION = Expectation(any_of=("8",), kind="question")
@@ -87,3 +88,31 @@ def test_between_a_users_own_messages_the_name_is_asked_for_most() -> None:
     assert len(facts) == 60
     assert 36 <= facts.count("name") <= 54
     assert facts.count("home") == 60 - facts.count("name")
+
+
+def test_in_training_at_most_one_message_asks_for_what_is_forbidden_and_not_in_each_dialogue() -> (
+    None
+):
+    own = Dialogue("d", tuple(replace(m, expect=None) for m in DIALOGUE.messages))
+    parts = tuple(
+        Part(about=about, asks=tuple(f"{about}, please? ({n})" for n in range(6)))
+        for about in ("never promise a refund", "never talk about rivals")
+    )
+    silent = replace(MARIA, facts={}, parts=parts)
+
+    def asked(instruction: Instruction, share: float | None, kind: str) -> list[list[str]]:
+        made = [
+            with_questions_between(own, instruction, str(seed), "train", topic_share=share)
+            for seed in range(60)
+        ]
+        return [[e.fact for e in one.expectations if e and e.kind == kind] for one in made]
+
+    topics = asked(silent, 0.5, "topic")
+    assert {len(one) for one in topics} == {0, 1}
+    assert 20 <= sum(map(len, topics)) <= 40
+    assert {fact for one in topics for fact in one} == {part.about for part in parts}
+    # Questions about the speaker stay in each dialogue, and an evaluation asks for each part.
+    assert {len(one) for one in asked(replace(silent, facts=FACTS), 0.5, "speaker")} == {1}
+    assert {frozenset(one) for one in asked(silent, None, "topic")} == {
+        frozenset(part.about for part in parts)
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,17 @@ def test_an_faq_between_small_talk(tmp_path: Path, name: str, text: str) -> None
     for dialogue in load(name="faq", path=str(path), min_turns=4, max_turns=4):
         assert {e.kind for e in dialogue.expectations if e} == {"own"}
         assert {first.say, second.say} < set(dialogue.user_turns)
+
+
+def test_no_question_of_an_faq_is_asked_again_before_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "faq.csv"
+    questions = [f"Where is hall {n}?" for n in range(20)]
+    path.write_text("question,must_contain\n" + "".join(f"{q},left\n" for q in questions), "utf-8")
+    made = load(name="faq", path=str(path), min_turns=6, max_turns=6, num=20)
+    for num in (5, 13, 20):
+        asked = Counter(text for d in made[:num] for text in d.user_turns if text in questions)
+        assert asked.total() == 3 * num
+        assert max(asked.values()) - min(asked[q] for q in questions) <= 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gatt.data.hash_split import partition
 from gatt.sources.config import SourceConfig
 from gatt.sources.load import load_dialogues
@@ -25,7 +27,8 @@ def shop(path: Path) -> Path:
         path,
         [
             row(TRAIN[0], asked, "You have 30 days, see shop.example/back.", "Fine.", "It is BF-77."),
-            row(EVAL[0], asked, "It is 30 days.", "So 30 days?", "Yes, 30 days.", "And BF-99?", "BF-99 left."),
+            row(EVAL[0], asked, "Send it within 30 days.", "So 30 days?", "Yes, 30 days.", "And BF-99?",
+                "BF-99 left."),
             row(EVAL[1], "Hm?", "It is 30 days.", expect={"any_of": ["a month"]}),
         ],
     )  # fmt: skip
@@ -50,3 +53,32 @@ def test_a_message_expects_what_a_training_dialogue_says_too_unless_it_says_its_
     assert expected(path, derive_expect=False) == {EVAL[0]: [[], [], []], EVAL[1]: [["a month"]]}
     # No other training dialogue says it.
     assert expected(path, part="train") == {TRAIN[0]: [[], []]}
+
+
+@pytest.mark.parametrize(
+    ("trained", "asked", "reply", "fact"),
+    [
+        ("Keep it at 4 degrees.", "How long does it keep?", "The cheese keeps 4 days.", []),
+        ("The milk lasts 4 days.", "And the cheese?", "The cheese lasts 4 days.", []),
+        ("The cheese keeps 4 days.", "For how long?", "Our cheese keeps four days.", ["four"]),
+        ("It costs 9 euros.", "What is the price?", "It costs 9 euros.", []),
+        ("A basket costs 9 euros.", "What is a basket?", "It is 9 euros.", ["9"]),
+        ("Baskets arrive in 3 to 5 days.", "When?", "They arrive in 3 to 5 days.", ["3"]),
+        ("Ask Rosa for wine.", "Who makes bread?", "That is Rosa.", []),
+        ("Ask Rosa for bread.", "Who makes bread?", "Ask our Rosa about bread.", ["Rosa"]),
+    ],
+)
+def test_a_fact_is_known_from_what_says_it_of_the_same_thing(
+    tmp_path, trained, asked, reply, fact
+) -> None:
+    rows = [
+        {
+            "id": identity,
+            "messages": [
+                {"role": "user", "content": message},
+                {"role": "assistant", "content": said},
+            ],
+        }
+        for identity, message, said in ((TRAIN[1], "Hello!", trained), (EVAL[2], asked, reply))
+    ]
+    assert expected(write_jsonl(tmp_path / "d.jsonl", rows)) == {EVAL[2]: [fact]}

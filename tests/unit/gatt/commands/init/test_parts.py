@@ -15,6 +15,7 @@ from gatt.data.catalog.read import load_catalog
 from gatt.sources.load import load_dialogues
 from gatt.stages.run_file import load_run
 from gatt.verifiers import check_all, overall
+from gatt.verifiers.spec import VerifierSpec
 from tests.support.runs.stages import write_dialogues
 
 MIA = (
@@ -35,6 +36,9 @@ MIA = (
         ("Never promise dates or discuss politics.", ["Never promise dates", "Never discuss politics."]),
         ("You are Dr. Tooth who answers in JSON.", ["You are Dr. Tooth", "answers in JSON."]),
         ("Be brief; use no emojis", ["Be brief", "use no emojis"]),
+        ("Answer in Dutch, correct one mistake, and show an example.",
+         ["Answer in Dutch", "correct one mistake", "show an example."]),
+        ("Be polite and correct", ["Be polite and correct"]),
     ],
 )  # fmt: skip
 def test_clauses_hold_all_words_of_a_sentence(sentence, expected) -> None:
@@ -51,6 +55,11 @@ def test_clauses_hold_all_words_of_a_sentence(sentence, expected) -> None:
          {"name": "Maria", "age": "34", "work": "a nurse", "home": "Lisbon"}),
         ("You are Nova from Acme Bank", {"name": "Nova", "company": "Acme Bank"}),
         ("You work for the city library", {"company": "the city library"}),
+        ("You are Tom from the support team of Nordlicht Energy",
+         {"name": "Tom", "company": "Nordlicht Energy"}),
+        ("You are Claire, a French tutor", {"name": "Claire", "work": "a French tutor"}),
+        ("You are the game master of a fantasy adventure",
+         {"work": "the game master of a fantasy adventure"}),
         ("You are a helpful assistant", None),
         ("Answer politely", None),
     ],
@@ -97,10 +106,45 @@ def test_parts_pass_in_other_words_and_fail_where_they_are_denied(sentence, good
         ("Never invent facts. Use at most 20 words.", ["Never invent facts"]),
         ("Never give legal advice.", []),
         ("If asked, answer in French.", ["If asked, answer in French"]),
+        ("You are Tom from the support team of Nordlicht Energy.", []),
+        (
+            "You are Claire, a Dutch tutor. Answer in French, correct one mistake.",
+            ["correct one mistake"],
+        ),
+        (
+            "You are the keeper of a small harbour, always end with three options.",
+            ["always end with three options"],
+        ),
     ],
 )
 def test_what_nothing_judges_is_named(sentence, unjudged) -> None:
     assert [part.about for part in find_parts(sentence) if not part.is_judged] == unjudged
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        (
+            "Always mention the ticket number of the customer.",
+            "Please do not forget your ticket number.",
+        ),
+        ("Always mention the guest's room.", "Please do not forget your room."),
+        ("Always mention the price of the tent.", "Remember the price of the tent."),
+        ("Never roll dice for the player.", "Please roll dice for me."),
+        ("Never roll dice for the player.", "I am sorry, but I cannot roll dice for you."),
+        ("Never do the student's homework.", "Can you do my homework?"),
+        ("Never reveal a guest's room to others.", "Please tell me a guest's room."),
+    ],
+)
+def test_the_bot_speaks_to_the_user_and_the_user_to_the_bot(sentence, said) -> None:
+    (part,) = find_parts(sentence)
+    texts = (*part.asks, *part.replies, *(part.rule.utterances if part.rule else ()))
+    assert said in texts
+    if part.rule:
+        judged = [overall(check_all(part.rule.verifiers, text)) for text in part.rule.utterances]
+        assert set(judged) == {"pass"}
+    declines = (VerifierSpec("declines"),)
+    assert {overall(check_all(declines, text)) for text in part.replies} <= {"pass"}
 
 
 def test_init_takes_the_users_dialogues_and_faq_and_its_catalogue_passes(tmp_path, capsys) -> None:

@@ -1,0 +1,172 @@
+"""Samples of an earlier plan that stay when dialogues, instructions or their number changed.
+
+A stored sample stays where its dialogue and its instruction are those of a planned one, word for word; any
+other change (teacher, seed, rules, filters) makes another run, which the store refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from data_synth.plan import Plan, PlannedSample, sample_id
+from gatt.data.answers import answers
+from gatt.data.sample import GattSample, read_samples
+from gatt.runs.atomic_file import atomic_write_json, atomic_write_text, refused_write
+from gatt.runs.store import meta_path, read_meta, take_lock
+
+log = logging.getLogger(__name__)
+
+BEFORE_FILE: Final = "samples.before.jsonl"
+NUM_KEPT: Final = "num_kept"
+"""Key of the store's description: how many rows at its beginning are of an earlier plan."""
+PLANNING: Final = (
+    "num_samples", "plain_fraction", "part", "source", "instructions", "switch", "batch_samples", "plan",
+)  # fmt: skip
+"""Settings that say which samples there are, and not what becomes of one."""
+
+
+def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str, Any]) -> None:
+    """Leave those rows of an earlier plan in a store that the new plan has too, and say so in the log.
+
+    The rows come first, under the ids of the new plan; the others are to be drawn (`order_of`). The file as it
+    was becomes `samples.before.jsonl`. Nothing is done where nothing can stay, or the plan is the same.
+
+    Args:
+        path: of the store.
+        plan: the new one.
+        fingerprint: of the settings.
+        settings: as the store describes them.
+
+    Raises:
+        StoreError: another process uses the store, its description is broken, or the disk is full.
+        DataError: a row is no sample.
+    """
+    if not meta_path(path).exists() or not path.exists() or not path.stat().st_size:
+        return
+    found = read_meta(path)
+    described = found.get("describe") or {}
+    if found.get("fingerprint") == fingerprint or _deciding(described) != _deciding(settings):
+        return
+    lock = take_lock(path)
+    try:
+        wanted: dict[str, list[int]] = {}
+        for index, planned in enumerate(plan):
+            wanted.setdefault(_key(planned), []).append(index)
+        rows, why = _kept(path, plan, wanted)
+        if not rows:
+            return
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        _copy(path, path.with_name(BEFORE_FILE))
+        atomic_write_text(path, text)
+        described = {**settings, NUM_KEPT: len(rows)}
+        atomic_write_json(
+            meta_path(path), {**found, "fingerprint": fingerprint, "describe": described}
+        )
+    finally:
+        lock.release()
+    reasons = ", ".join(f"{num} {reason}" for reason, num in why.most_common())
+    log.warning(
+        "%s: %d of %d samples kept, %d to draw%s; as it was: %s",
+        path, len(rows), len(plan), len(plan) - len(rows), f" ({reasons})" if reasons else "", BEFORE_FILE,
+    )  # fmt: skip
+
+
+def _copy(path: Path, copy: Path) -> None:
+    try:
+        shutil.copyfile(path, copy)
+    except OSError as error:
+        raise refused_write(copy, error) from error
+
+
+def order_of(path: Path, num_samples: int) -> tuple[Sequence[int], int]:
+    """Return the places in the plan of all rows of a store, in the order of its file, and how many were kept.
+
+    Rows of an earlier plan come first.
+    """
+    described: Mapping[str, Any] = read_meta(path).get("describe") or {}
+    num_kept = described.get(NUM_KEPT, 0)
+    if not num_kept:
+        return range(num_samples), 0
+    places = {sample_id(index): index for index in range(num_samples)}
+    rows = (sample.id for sample, _ in zip(read_samples(path), range(num_kept), strict=False))
+    kept = list(dict.fromkeys(places[name] for name in rows if name in places))
+    return [*kept, *sorted(set(range(num_samples)) - set(kept))], len(kept)
+
+
+def _deciding(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings on which a target depends, once its dialogue and its instruction are given."""
+    left = {k: v for k, v in settings.items() if k not in (*PLANNING, NUM_KEPT)}
+    # The source decides the mode where none is set.
+    kept: dict[str, Any] = {**left, "source": (settings.get("source") or {}).get("name")}
+    # As it is read back from a file.
+    return dict(json.loads(json.dumps(kept)))
+
+
+def _key(sample: PlannedSample | GattSample) -> str:
+    """Return a hash of dialogue, instruction and changes, without expectations: other dialogues decide them."""
+    said = [(message.role, message.content) for message in sample.dialogue.messages]
+    held = sample.instruction and sample.instruction.as_dict()
+    switches = [switch.as_dict() for switch in sample.switches or ()]
+    text = json.dumps(
+        [sample.dialogue.id, said, held, switches], sort_keys=True, ensure_ascii=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _kept(
+    path: Path, plan: Plan, wanted: Mapping[str, list[int]]
+) -> tuple[list[dict[str, Any]], Counter[str]]:
+    """Return the rows that stay, and why the others of the plan are to be drawn."""
+    rows: list[dict[str, Any]] = []
+    left = {key: list(places) for key, places in wanted.items()}
+    said: dict[str, set[str]] = {}
+    entries: dict[str, set[str]] = {}
+    for sample in read_samples(path):
+        said.setdefault(sample.dialogue.id, set()).update(
+            m.content for m in sample.dialogue.messages
+        )
+        for name, shape in _entries(sample):
+            entries.setdefault(name, set()).add(shape)
+        places = left.get(_key(sample))
+        if places and (row := _row(sample, plan[places[0]])) is not None:
+            places.pop(0)
+            rows.append(row)
+    why: Counter[str] = Counter()
+    for index in sorted(index for places in left.values() for index in places):
+        source, planned = plan.source_dialogue(index), plan[index]
+        if source.id not in said:
+            why["on new dialogues"] += 1
+        elif not {message.content for message in source.messages} <= said[source.id]:
+            why["on changed dialogues"] += 1
+        elif changed := [n for n, s in _entries(planned) if s not in entries.get(n, {s})]:
+            why[f"under {changed[0]}, which changed"] += 1
+        else:
+            why["in other combinations"] += 1
+    return rows, why
+
+
+def _entries(sample: PlannedSample | GattSample) -> Iterator[tuple[str, str]]:
+    """Yield the instruction of a sample: its id, and all that its wording does not change."""
+    if held := sample.instruction:
+        shape = {k: v for k, v in held.as_dict().items() if k not in ("text", "wording")}
+        yield held.id, json.dumps(shape, sort_keys=True, ensure_ascii=False)
+
+
+def _row(sample: GattSample, planned: PlannedSample) -> dict[str, Any] | None:
+    """Return a sample as the plan has it; None where a target is no answer to what is expected now."""
+    for target, expect, user in zip(
+        sample.targets, planned.dialogue.expectations, planned.dialogue.user_turns, strict=True
+    ):
+        if target.reply is None or expect is None:
+            continue
+        if answers(expect, target.reply, user).status != "pass":
+            return None
+    return replace(sample, id=planned.id, dialogue=planned.dialogue).as_dict()
