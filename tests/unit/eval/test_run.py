@@ -33,6 +33,8 @@ from tests.support.runs.stages import (
     write_model,
 )
 
+pytestmark = pytest.mark.usefixtures("no_page")
+
 CURVE_KEYS = {field.name for field in fields(CurvePoint)}
 
 
@@ -60,7 +62,8 @@ def run(config: EvalConfig, **settings: int) -> tuple[EvalResult, RecordingEngin
     return evaluate(config, lambda: engine), engine
 
 
-def test_a_run_leaves_results_samples_and_report(config) -> None:
+def test_a_run_leaves_results_samples_and_report(config, monkeypatch) -> None:
+    monkeypatch.undo()  # With its page.
     result, engine = run(config)
     results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
     assert results == json.loads(json.dumps(result.results))
