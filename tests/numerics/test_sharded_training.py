@@ -18,7 +18,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.support.sharding.runs import NUM_STEPS, RESUMED, RUNS, prepare_folder
+from gatt.errors import ConfigError
+from gatt.train.run import train
+from tests.support.sharding.runs import NUM_STEPS, RESUMED, RUNS, config_of, prepare_folder
 from tests.support.texts.doc_pages import ROOT
 
 pytestmark = pytest.mark.processes
@@ -127,16 +129,10 @@ def test_two_processes_train_what_one_trains(
         assert error(resumed, whole) == 0, run_name
 
 
-def test_sharding_that_would_be_ignored_is_refused(folder: Path) -> None:
-    config = folder / "config.yaml"
-    config.write_text(
-        f"model: {folder / 'model'}\nsamples: [{folder / 'equal.jsonl'}]\noutput_dir: {folder / 'cpu'}\n",
-        encoding="utf-8",
-    )
-    words = ("-m", "gatt.train", "--config", str(config))
-    refused = launched(folder, "fsdp2", *words, ACCELERATE_USE_CPU="true")
-    assert refused.returncode != 0
-    [said] = [line for line in refused.stderr.splitlines() if line.startswith("gatt: ")]
-    assert "FSDP" in said
-    assert "ACCELERATE_USE_CPU" in said
+def test_sharding_that_would_be_ignored_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    with pytest.raises(ConfigError, match=r"FSDP.*ACCELERATE_USE_CPU"):
+        train(config_of(folder, "cpu", "equal", 1))
     assert not (folder / "cpu").exists()

@@ -1,4 +1,7 @@
-"""Two real processes: the gradients of one with twice the accumulation, and a tracked run's cases shared."""
+"""Two real processes: the gradients of one with twice the accumulation, and a tracked run's cases shared.
+
+Whole runs, expanded rows among them, stand in `test_sharded_training`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import torch
 
 from gatt.config.load import save_config
 from gatt.train.config import TrainConfig
+from tests.support.models.first_step import first_steps
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
 from tests.support.models.tracked import SHORT, tracked_config, write_suite
 
@@ -43,13 +46,6 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def first_steps(folder: Path, name: str, launcher: Sequence[str], config: TrainConfig) -> Any:
-    path, output = folder / f"{name}.yaml", folder / f"{name}.pt"
-    save_config(config, path)
-    run(folder, *launcher, "tests.support.models.first_step", str(path), str(output))
-    return torch.load(output, weights_only=True)
-
-
 def relative_error(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> float:
     assert found.keys() == expected.keys()
     difference = sum(float((found[k] - expected[k]).square().sum()) for k in expected)
@@ -57,35 +53,31 @@ def relative_error(found: dict[str, torch.Tensor], expected: dict[str, torch.Ten
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize(("num_samples", "layout"), [(5, "comb"), (5, "expanded")])
-def test_two_processes_equal_one_with_twice_the_accumulation(
-    tmp_path: Path, num_samples: int, layout: Any
-) -> None:
+def test_two_processes_equal_one_with_twice_the_accumulation(tmp_path: Path) -> None:
     # Turns differ from sample to sample, and one sample has a single short target: a mean of the
     # processes' means would be another number.
     # The first is plain and learned by the KL divergence, in a forward pass that one process makes alone.
-    samples = [sample(i, num_turns=1 + i % 3, is_plain=i == 0) for i in range(num_samples)]
+    samples = [sample(i, num_turns=1 + i % 3, is_plain=i == 0) for i in range(5)]
     settings: dict[str, Any] = {
         "model": str(save_tiny_model(tmp_path / "model")),
         "samples": (write_samples(tmp_path / "samples.jsonl", samples),),
-        "layout": layout,
         "plain_loss": "kl",
         "logging_steps": 1,
         "max_grad_norm": 0.0,
         "disable_tqdm": True,
         "report_to": "none",
     }
-    two = first_steps(
-        tmp_path, "two", [*ACCELERATE, "-m"],
-        TrainConfig(output_dir=tmp_path / "2", gradient_accumulation_steps=2, **settings),
-    )  # fmt: skip
+    config = TrainConfig(output_dir=tmp_path / "2", gradient_accumulation_steps=2, **settings)
+    path, output = tmp_path / "two.yaml", tmp_path / "two.pt"
+    save_config(config, path)
+    run(tmp_path, *ACCELERATE, "-m", "tests.support.models.first_step", str(path), str(output))
+    two = torch.load(output, weights_only=True)
     one = first_steps(
-        tmp_path, "one", [],
-        TrainConfig(output_dir=tmp_path / "1", gradient_accumulation_steps=4, **settings),
-    )  # fmt: skip
+        TrainConfig(output_dir=tmp_path / "1", gradient_accumulation_steps=4, **settings)
+    )
     assert two["world_size"] == 2
     assert one["world_size"] == 1
-    assert one["num_padding_rows"] == two["num_padding_rows"] == -row_count(samples, layout) % 4
+    assert one["num_padding_rows"] == two["num_padding_rows"] == 3
     assert one["num_supervised_tokens"] == two["num_supervised_tokens"] > 0
     assert two["plain_kl"] == pytest.approx(one["plain_kl"], rel=TOLERANCE)
     assert one["plain_kl"][0] > 0
@@ -93,10 +85,6 @@ def test_two_processes_equal_one_with_twice_the_accumulation(
     # The same weights only in front of the first step: later ones differ by Adam's amplification.
     assert any("lora_A" in k and v.abs().sum() > 0 for k, v in one["gradients"][0].items())
     assert relative_error(two["gradients"][0], one["gradients"][0]) < TOLERANCE
-
-
-def row_count(samples: list[Any], layout: str) -> int:
-    return len(samples) if layout == "comb" else sum(s.num_targets for s in samples)
 
 
 @pytest.mark.processes

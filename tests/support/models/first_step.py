@@ -61,19 +61,23 @@ def ready(config: TrainConfig) -> RowTrainer:
     return prepared_run(config).trainer
 
 
-def main(config_path: str, output: str) -> None:
-    prepared = prepared_run(load_config(TrainConfig, Path(config_path)))
+def first_steps(config: TrainConfig) -> dict[str, Any]:
+    """Train with a random LoRA B; return what the process saw, and what it has of the others."""
+    prepared = prepared_run(config)
     losses, gradients = record_steps(prepared.trainer)
-    runtime = current_runtime()
-    if runtime.is_main_process:
-        found = {
-            "world_size": runtime.num_processes,
-            "losses": losses,
-            "gradients": gradients,
-            "plain_kl": logged(prepared.trainer, "plain_kl"),
-            "num_supervised_tokens": prepared.trainer.num_supervised_tokens,
-            "num_padding_rows": prepared.report.num_padding_rows,
-        }
+    return {
+        "world_size": current_runtime().num_processes,
+        "losses": losses,
+        "gradients": gradients,
+        "plain_kl": logged(prepared.trainer, "plain_kl"),
+        "num_supervised_tokens": prepared.trainer.num_supervised_tokens,
+        "num_padding_rows": prepared.report.num_padding_rows,
+    }
+
+
+def main(config_path: str, output: str) -> None:
+    found = first_steps(load_config(TrainConfig, Path(config_path)))
+    if current_runtime().is_main_process:
         torch.save(found, output)
 
 

@@ -1,4 +1,7 @@
-"""The shipped catalogue: complete entries, replies that are judged right, families that go together."""
+"""The shipped catalogue: complete entries, replies that are judged right, families that go together.
+
+`make test-all` begins with `gatt catalog check`, which judges the replies of every entry.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from data_synth.catalog_check import check_entry, find_duplicates
+from data_synth.catalog_check import find_duplicates
 from gatt.data.catalog.read import default_catalog_path, load_catalog, read_yaml
 from gatt.data.instruction import Entry
 from gatt.verifiers import check_all, overall
@@ -36,9 +39,8 @@ def verdict(specs: Sequence[VerifierSpec], reply: str) -> str:
 
 
 @pytest.mark.parametrize("family", LEAST)
-def test_entries_are_judged_right_enough_complete_and_a_fifth_is_held_out(family: str) -> None:
+def test_entries_are_enough_complete_and_a_fifth_is_held_out(family: str) -> None:
     entries = OF[family]
-    assert {e.id: found for e in entries if (found := check_entry(e))} == {}
     assert len(entries) >= LEAST[family]
     splits = Counter(entry.split for entry in entries)
     if family == "format":

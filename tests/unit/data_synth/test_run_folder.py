@@ -170,7 +170,7 @@ def test_refused_draws_are_counted_over_all_attempts_and_zeros_are_shown(tmp_pat
 @pytest.mark.parametrize(
     ("kind", "num_kills"),
     [
-        ("scripted", 50),
+        ("scripted", 25),
         pytest.param("local", 25, marks=pytest.mark.processes),
         pytest.param("answers", 20, marks=pytest.mark.processes),
     ],

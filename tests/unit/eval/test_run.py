@@ -33,6 +33,8 @@ from tests.support.runs.stages import (
     write_model,
 )
 
+pytestmark = pytest.mark.usefixtures("no_page")
+
 CURVE_KEYS = {field.name for field in fields(CurvePoint)}
 
 
@@ -60,7 +62,8 @@ def run(config: EvalConfig, **settings: int) -> tuple[EvalResult, RecordingEngin
     return evaluate(config, lambda: engine), engine
 
 
-def test_a_run_leaves_results_samples_and_report(config) -> None:
+def test_a_run_leaves_results_samples_and_report(config, monkeypatch) -> None:
+    monkeypatch.undo()  # With its page.
     result, engine = run(config)
     results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
     assert results == json.loads(json.dumps(result.results))
@@ -97,16 +100,23 @@ def test_a_run_leaves_results_samples_and_report(config) -> None:
     assert [path.read_bytes() for path in written] == before
 
 
-@pytest.mark.parametrize("call", [1, 15, 30])
-def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path, call) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_bytes(config, tmp_path) -> None:
     whole, engine = run(replace(config, output_dir=tmp_path / "whole"))
     assert len(engine.calls) > 30
+    for call in (1, 15, 30):
+        cut = replace(config, output_dir=tmp_path / f"cut-{call}")
+        assert_resumes(cut, call, whole, engine, tmp_path / "whole")
+
+
+def assert_resumes(
+    config: EvalConfig, call: int, whole: EvalResult, engine: RecordingEngine, folder: Path
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(config, interrupt_at=call)
     kept = (config.output_dir / "rollouts.jsonl").read_bytes()
     result, again = run(config)
     assert (config.output_dir / "rollouts.jsonl").read_bytes().startswith(kept)
-    one, two = (folder / "samples.jsonl" for folder in (config.output_dir, tmp_path / "whole"))
+    one, two = (place / "samples.jsonl" for place in (config.output_dir, folder))
     assert one.read_bytes() == two.read_bytes()
     assert result.results["curves"] == whole.results["curves"]
     assert bool(kept) == (call > 1)

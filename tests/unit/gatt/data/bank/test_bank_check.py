@@ -6,8 +6,8 @@ from gatt.data.bank.check import check_bank
 from gatt.data.bank.read import FOLDER, QUESTION_KINDS, load_bank
 
 
-def test_the_shipped_bank_has_no_problem_and_is_large_enough() -> None:
-    assert check_bank() == []
+def test_the_shipped_bank_is_large_enough() -> None:
+    """`make test-all` begins with `gatt catalog check`, which looks for problems in it."""
     bank = load_bank()
     assert len(bank.questions) >= 500
     assert len(bank.told) >= 150
