@@ -18,6 +18,7 @@ from eval.records.samples import Sample
 from eval.report.charts.attention import map_svgs, turns_svg
 from eval.report.charts.curves import drawn_arms, hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
+from eval.report.data.runs import Record
 from eval.report.data.selection import (
     Curves,
     arm_name,
@@ -29,19 +30,11 @@ from eval.report.data.selection import (
     signed,
 )
 from eval.report.data.transcripts import Transcripts, examples, packed, verdict_of
+from eval.report.tables.cells import Cell, Table, arm_cell, row
 from eval.report.tables.rated import rated_section
-from eval.report.tables.sections import (
-    Cell,
-    Table,
-    arm_cell,
-    rate_table,
-    row,
-    table_sections,
-)
+from eval.report.tables.sections import rate_table, table_sections
 from gatt.data.ratings import Rating
 from gatt.runs.atomic_file import atomic_stream
-
-Record = Mapping[str, Any]
 
 HIDDEN: Final = "instruction"
 """What is hidden in the rows that the conclusion speaks of."""

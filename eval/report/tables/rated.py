@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from eval.metrics.intervals import wilson_interval
 from eval.report.data.selection import NO_BREAK, bounds, percent
 from eval.report.data.transcripts import Case, verdict_of
-from eval.report.tables.sections import Cell, Section, Table, arm_cell, row
+from eval.report.tables.cells import Cell, Table, arm_cell, row
+from eval.report.tables.sections import Section
 from gatt.data.ratings import Rating
 from gatt.verifiers.base import Status
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.curves import ALL, OWN_REPLIES, PASS_IS_BAD, VACUOUS, CurvePoint
 from eval.records.arms import is_untrained
+from eval.report.data.runs import Record
 from eval.report.data.selection import (
     NO_BREAK,
     SPLIT_NAMES,
     Curves,
     arm_name,
     bounds,
-    few_turns,
     history_name,
     metric_name,
     percent,
@@ -25,70 +25,8 @@ from eval.report.data.selection import (
     split_arm,
     turn_name,
 )
-
-Record = Mapping[str, Any]
-"""One of a list of `results.json`."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: a word, or a rate with its interval and counts."""
-
-    text: str
-    interval: str = ""
-    counts: str = ""
-    """Passed of decided replies, and undecided ones if there are any: "10/12, 4?"."""
-    worst: str = ""
-    """The rate if every undecided reply had gone badly; on the page only."""
-    arm: str = ""
-    """The arm whose name this is."""
-
-    def joined(self, between: str = " ") -> str:
-        """Return the cell as text, its parts with `between` between them."""
-        parts = (self.text, self.interval, self.counts and f"({self.counts})")
-        return between.join(part for part in parts if part)
-
-
-EMPTY = Cell("")
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table with its heading."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    note: str = ""
-    """Beside the title, in brackets."""
-    num_texts: int = 1
-    """Columns of words; those after them hold numbers."""
-    is_folded: bool = True
-    """Whether the page shows the table only when its title is clicked."""
-
-
-def row(*values: Cell | str | int) -> tuple[Cell, ...]:
-    """Return a row of cells; words and numbers become cells."""
-    return tuple(v if isinstance(v, Cell) else Cell(str(v)) for v in values)
-
-
-def arm_cell(arm: str) -> Cell:
-    """Return the cell that names an arm."""
-    return Cell(arm_name(arm), arm=arm)
-
-
-def rate_cell(point: CurvePoint | None) -> Cell:
-    """Return the cell of a rate, empty where it was not asked, a dash where nothing was decided."""
-    if point is None:
-        return EMPTY
-    text = percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%")
-    interval = bounds(point.low, point.high).replace(" ", NO_BREAK)
-    counts = f"{point.num_passed}/{point.num_decided}"
-    if not point.num_undecided:
-        return Cell(text, interval, counts)
-    counts += f",{NO_BREAK}{point.num_undecided}?"
-    return Cell(text, interval, counts, f"worst {percent(point.pessimistic)}")
-
+from eval.report.tables.cells import Cell, Table, arm_cell, rate_cell, row
+from eval.report.tables.differences import difference_tables
 
 HALF: Final = 0.5
 COUNTS_LEGEND = "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate."
@@ -285,77 +223,6 @@ def legend(curves: Curves) -> str:
     """Return how to read the cells and rows of the main tables."""
     has_own = any(p.metric in VACUOUS.values() for p in curves.points)
     return COUNTS_LEGEND + (OWN_REPLIES_LEGEND if has_own else "")
-
-
-MOST_DIFFERENCE_TURNS = 4
-"""Turns that a pair of arms is compared at; all are in `results.json`."""
-
-
-def difference_tables(
-    curves: Curves, differences: Sequence[Record], turn: int | None
-) -> list[Table]:
-    """Return the paired differences of each metric: over all turns, and at a few of them.
-
-    Args:
-        curves: of the run.
-        differences: of its results, in shares of 1.
-        turn: of the headline, which is among the few.
-    """
-    tables = []
-    records = _without_twins(differences)
-    heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "dialogues")  # fmt: skip
-    for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in records))):
-        found = [d for d in records if d["metric"] == metric]
-        known = sorted({d["turn"] for d in found if d["turn"] is not None})
-        turns = {None, *few_turns(known, MOST_DIFFERENCE_TURNS, turn)}
-        shown = [d for d in found if d["turn"] in turns]
-        shown.sort(key=lambda d: (_curve_order(d, curves), -1 if d["turn"] is None else d["turn"]))
-        if shown:
-            rows = tuple(_difference(d, curves) for d in shown)
-            title = f"Paired differences of {metric_name(metric).lower()}"
-            tables.append(Table(title, heads, rows, num_texts=3))
-    return tables
-
-
-def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
-    at = record["turn"]
-    return row(
-        arm_cell(record["arm"]),
-        arm_cell(record["baseline"]),
-        curves.where(record["history"], record["split"]),
-        "all" if at is None else turn_name(record["metric"], at).removeprefix("turn "),
-        signed(record["difference"], sign="+"),
-        bounds(record["low"], record["high"], sign="+"),
-        _p_text(record["p_value"]),
-        record["num_dialogues"],
-    )
-
-
-def _p_text(p_value: float) -> str:
-    """Return a p-value as papers print it."""
-    if p_value < 0.001:
-        return "<0.001"
-    return f"{p_value:.2f}" if p_value >= 0.1 else f"{p_value:.3f}"
-
-
-def _without_twins(records: Sequence[Record]) -> list[Record]:
-    """Return the records without the totals of curves with a single split, which repeat that split."""
-    splits: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for record in records:
-        splits[_curve(record)].add(record["split"])
-    return [r for r in records if r["split"] != ALL or len(splits[_curve(r)]) != 2]
-
-
-def _curve(record: Record) -> tuple[str, ...]:
-    return tuple(record.get(key, "") for key in ("metric", "history", "arm", "baseline"))
-
-
-def _curve_order(record: Record, curves: Curves) -> list[int]:
-    splits = tuple(dict.fromkeys((curves.main_split, ALL, *curves.splits)))
-    orders = (curves.metrics, curves.histories, splits, curves.arms, curves.arms)
-    metric, history, *arms = _curve(record)
-    values = (metric, history, record["split"], *arms)
-    return [rank(value, order) for value, order in zip(values, orders, strict=True)]
 
 
 def trust_tables(agreement: Sequence[Record], limits: Sequence[Record]) -> list[Table]:

@@ -12,16 +12,8 @@ from eval.metrics.curves import ALL
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
 from eval.report.data.transcripts import Example, Transcripts, examples, verdict_of
-from eval.report.tables.sections import (
-    Cell,
-    Table,
-    arm_cell,
-    legend,
-    main_tables,
-    rate_cell,
-    retention_cell,
-    table_sections,
-)
+from eval.report.tables.cells import Cell, Table, arm_cell, rate_cell
+from eval.report.tables.sections import legend, main_tables, retention_cell, table_sections
 
 MOST_TURNS: Final = 3
 """Turns of the table in a terminal: so many fit into 80 characters."""

@@ -30,7 +30,8 @@ from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltSample, DrawnSample, draw_sample, encode_sample
+from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
+from gatt.train.data.labels import BuiltSample
 from gatt.train.data.samples import (
     Dropped,
     RowReport,

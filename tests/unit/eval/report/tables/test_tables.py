@@ -16,7 +16,9 @@ from eval.metrics.retention import retentions
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves
 from eval.report.page.render import report_text
-from eval.report.tables.sections import Table, difference_tables, rate_table
+from eval.report.tables.cells import Table
+from eval.report.tables.differences import difference_tables
+from eval.report.tables.sections import rate_table
 from eval.report.tables.written import markdown_tables, side_by_side, terminal_table
 from gatt.verifiers.base import Verdict
 from tests.support.runs.fake_samples import fake_results, fake_samples, sample
