@@ -24,7 +24,7 @@ from gatt.data.views import prompt_of_turn
 from gatt.generation.base import Generation
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.persona.role import Role
+from gatt.verifiers.role import Role
 from gatt.verifiers.text.copying import copy_of, repeats
 from gatt.verifiers.text.words import words
 

@@ -26,7 +26,7 @@ from gatt.models.chat_template import (
 )
 from gatt.models.control_tokens import control_ids, refuse_control_tokens
 from gatt.models.reasoning import closes_reasoning
-from gatt.models.reply_frame import ReplyFrame, end_of_turn, reply_frame
+from gatt.models.reply_frame import TemplateFrame, end_of_turn, reply_frame
 
 _MARK: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|◁[^◁▷]*▷")
 """A mark of roles or of reasoning, as all chat templates write them."""
@@ -211,7 +211,7 @@ class _Written:
         return self.header + self.reply + self.tail
 
 
-def _written(asked: str, text: str, reply: str, frame: ReplyFrame, where: str) -> _Written:
+def _written(asked: str, text: str, reply: str, frame: TemplateFrame, where: str) -> _Written:
     """Return what follows a prompt when the model gives a reply.
 
     It is what the template writes, unless the prompt closes its reasoning: then the template may omit or

@@ -15,7 +15,7 @@ _QUESTION: Final = (Message("user", "a"),)
 
 
 @dataclass(frozen=True)
-class ReplyFrame:
+class TemplateFrame:
     """What a chat template writes around a reply."""
 
     header: str
@@ -60,7 +60,7 @@ def end_of_turn(
     return None
 
 
-def reply_frame(tokenizer: Tokenizer, *, in_history: bool) -> ReplyFrame:
+def reply_frame(tokenizer: Tokenizer, *, in_history: bool) -> TemplateFrame:
     """Return what the chat template writes around the last reply, or around one of the history."""
     return _frame_of(tokenizer, template_of(tokenizer), in_history)
 
@@ -70,7 +70,7 @@ def _frame_of(
     tokenizer: Tokenizer,
     template: str,  # noqa: ARG001 - part of the cache's key: a tokenizer's template may change
     in_history: bool,
-) -> ReplyFrame:
+) -> TemplateFrame:
     """Return what the chat template writes around a reply, either the last one or one of the history.
 
     Control tokens that follow both kinds close the turn, such as Cohere2's
@@ -92,7 +92,7 @@ def _frame_of(
     num_header = sum(i in control for i in encode_text(tokenizer, header))
     added = tokenizer.added_tokens_decoder
     mark = added[closing[0]].content if closing else ""
-    return ReplyFrame(header, tail, num_header, tuple(closing), mark, _opening(tokenizer))
+    return TemplateFrame(header, tail, num_header, tuple(closing), mark, _opening(tokenizer))
 
 
 def _opening(tokenizer: Tokenizer) -> str:

@@ -9,10 +9,10 @@ from typing import Final
 
 from gatt.verifiers.answers.terms import Term, letter_is_meant
 from gatt.verifiers.answers.tokens import Token
-from gatt.verifiers.phrases import Words
+from gatt.verifiers.phrases import WordLists
 from gatt.verifiers.rule import Span
 
-_WORDS = Words("answers")
+_WORDS = WordLists("answers")
 COMMON_ENGLISH = _WORDS.common_english
 
 _CLAUSE_MARKS: Final = frozenset(".,;:!?()\n|。，、；：！？（）…-") | {"..."}

@@ -7,9 +7,9 @@ from typing import Final
 
 from gatt.verifiers.answers.claims import COMMON_ENGLISH, Mention
 from gatt.verifiers.answers.tokens import Token
-from gatt.verifiers.phrases import Words
+from gatt.verifiers.phrases import WordLists
 
-_WORDS = Words("answers")
+_WORDS = WordLists("answers")
 
 _MOST_OTHER_TOKENS: Final = 4
 

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Final
 
 from gatt.verifiers.answers.tokens import Token, tokens
-from gatt.verifiers.phrases import Words
+from gatt.verifiers.phrases import WordLists
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import inflections, plurals
 
-_WORDS = Words("answers")
+_WORDS = WordLists("answers")
 
 _HAN_NUMERALS: Final = frozenset("〇零一二三四五六七八九十百千万億亿两")
 _ASCII_WORD: Final = re.compile(r"[a-z]{3,}")

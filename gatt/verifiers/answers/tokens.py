@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from gatt.verifiers.answers.numbers import NUMBER, ORDINAL, scale_after, spoken_number, values_of
-from gatt.verifiers.phrases import Words
+from gatt.verifiers.phrases import WordLists
 from gatt.verifiers.rule import Span
 from gatt.verifiers.text.folding import fold
 from gatt.verifiers.text.words import MARKS, SPACELESS
@@ -28,7 +28,7 @@ _CONTRACTED: Final = re.compile(
     r"(?P<stem>\w+?)(?P<end>n't)|(?P<subject>it|that|there|he|she|they|we|you|i)(?P<be>'(?:s|re|m))"
 )
 
-_WORDS = Words("answers")
+_WORDS = WordLists("answers")
 _STEMS: Final = {"ca": "can", "wo": "will", "sha": "shall"}
 _BE: Final = {"'s": "is", "'re": "are", "'m": "am"}
 

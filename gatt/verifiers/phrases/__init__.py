@@ -32,7 +32,7 @@ def word_set(name: str, key: str) -> frozenset[str]:
     return frozenset(read_phrases(name)[key].split())
 
 
-class Words:
+class WordLists:
     """The word lists of a file as attributes, each a frozen set made at its first use."""
 
     def __init__(self, name: str) -> None:

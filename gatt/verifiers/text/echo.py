@@ -23,7 +23,23 @@ MIN_RUN_SHARE: Final = 0.45
 """Of an order so many words in a row, and this share of it, are an echo."""
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 _TOLD_TO_SPEAKER: Final = frozenset(
-    ["you", "your", "you're", "i", "i'm", "my", "we", "our", "he", "she", "his", "her", "the", "a", "an"]
+    [
+        "you",
+        "your",
+        "you're",
+        "i",
+        "i'm",
+        "my",
+        "we",
+        "our",
+        "he",
+        "she",
+        "his",
+        "her",
+        "the",
+        "a",
+        "an",
+    ]
 )
 _PERSONS: Final = dict.fromkeys(
     ("i", "me", "my", "mine", "myself", "you", "your", "yours", "yourself", "we", "us", "our"), "_"
