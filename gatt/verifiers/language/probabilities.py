@@ -90,16 +90,12 @@ def probabilities(text: str, asked: str) -> dict[str, float]:
     return _combined(_detector(rivals, is_sketch=False), text, asked, 1.0, evidence)
 
 
-def detector() -> LanguageDetector:
-    """Return the one quick detector of all languages, built at the first call (40 MB, 0.4 s)."""
-    return _detector(tuple(LANGUAGES), is_sketch=True)
-
-
 @lru_cache(maxsize=256)
 def _detector(codes: tuple[str, ...], *, is_sketch: bool) -> LanguageDetector:
     """Return a detector of some languages; one that is no sketch knows longer groups of letters.
 
-    Each language met there for the first time costs about 20 MB and 0.2 s, all of them 430 MB.
+    The sketch of all languages takes 40 MB. Else each language that is met for the first time takes about 20 MB
+    and 0.2 s, all of them 430 MB.
     """
     candidates = [
         LinguaLanguage.from_iso_code_639_1(getattr(IsoCode639_1, code.upper())) for code in codes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.language.probabilities import LANGUAGES, NEIGHBOURS, detector, likeliest
+from gatt.verifiers.language.probabilities import LANGUAGES, NEIGHBOURS, likeliest
 from gatt.verifiers.language.sentences import (
     MIN_SURE_ENGLISH_WORDS,
     english_words,
@@ -27,8 +27,6 @@ from gatt.verifiers.language.text import (
 )
 from gatt.verifiers.rule import Rule, quote
 from gatt.verifiers.text.words import spaceless_characters, words
-
-__all__ = ["LANGUAGES", "Language", "detector"]
 
 MIN_SPACELESS_CHARACTERS = 4
 MIN_PROBABILITY = 0.72
