@@ -122,9 +122,9 @@ def _combined(
 
 
 def _evidence(text: str) -> dict[str, float]:
-    """Return what words, letters and spellings add to each language; nothing for other scripts."""
+    """Return what words, letters and spellings add to each language in Latin or Cyrillic script."""
     low = text.lower().replace("’", "'")
-    if not any(c.isalpha() and c < "ɐ" for c in low):
+    if not any(c.isalpha() and (c < "ɐ" or "Ѐ" <= c <= "ӿ") for c in low):
         return {}
     spelt = set(spelt_words(low))
     spelt |= {f"{word.partition(chr(39))[0]}'" for word in spelt if "'" in word}

@@ -91,7 +91,7 @@ def english_words(text: str, code: str) -> tuple[list[str], int]:
 
     "Wir schaffen das is what she said" has no mark between its halves. Quotations and names are left out.
     """
-    if code not in FUNCTION_WORDS or code == "en":
+    if script_of(code) != "latin" or code == "en":
         return [], 0
     spelt = spelt_words(_NAME.sub(" ", without_quotations(text)))
     own = FUNCTION_WORDS[code]
