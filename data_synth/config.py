@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from data_synth.filters import QualityConfig
+from data_synth.quality import QualityConfig
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.catalog.switch_draw import SwitchConfig
 from gatt.data.hash_split import Part

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from data_synth.config import TeacherConfig
-from data_synth.filters import Draw, SampleTargets, refuse
+from data_synth.filters import Draw, refuse
 from data_synth.plan import PlannedSample
 from data_synth.rewrite import (
     forms_by_program,
@@ -24,6 +24,7 @@ from data_synth.rewrite import (
     tokens_needed,
     unlabelled,
 )
+from data_synth.sample_targets import SampleTargets
 from gatt.data.catalog.programs import apply_programs
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.dialogue import Dialogue, Message

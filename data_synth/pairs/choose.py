@@ -13,15 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 
-from data_synth.filters import (
-    SHORT_REPEATS,
-    SHORT_WORDS,
-    Draw,
-    QualityConfig,
-    SampleTargets,
-    refuse,
-)
+from data_synth.filters import Draw, refuse
 from data_synth.pairs.draw import Drawn
+from data_synth.quality import QualityConfig
+from data_synth.sample_targets import SHORT_REPEATS, SHORT_WORDS, SampleTargets
 from gatt.data.answers import answers
 from gatt.data.catalog.switch_leakage import still_follows
 from gatt.data.sample import GattSample, TurnTarget
@@ -29,7 +24,7 @@ from gatt.data.views import prompt_of_turn
 from gatt.generation.base import Generation
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.persona.role import Role
+from gatt.verifiers.role import Role
 from gatt.verifiers.text.copying import copy_of, repeats
 from gatt.verifiers.text.words import words
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from data_synth.filters import QualityConfig
+from data_synth.quality import QualityConfig
 from gatt.data.views import Placement
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig

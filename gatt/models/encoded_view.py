@@ -12,7 +12,6 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from gatt.data.dialogue import Dialogue, Message
@@ -24,12 +23,11 @@ from gatt.models.chat_template import (
     name_of,
     render,
     shared_length,
-    template_of,
 )
 from gatt.models.control_tokens import control_ids, refuse_control_tokens
 from gatt.models.reasoning import closes_reasoning
+from gatt.models.reply_frame import TemplateFrame, end_of_turn, reply_frame
 
-_QUESTION: Final = (Message("user", "a"),)
 _MARK: Final = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|◁[^◁▷]*▷")
 """A mark of roles or of reasoning, as all chat templates write them."""
 _HAS_WORD: Final = re.compile(r"[^\W_]")
@@ -57,30 +55,6 @@ class EncodedView:
     input_ids: tuple[int, ...]
     prompt_lengths: tuple[int, ...]
     reply_spans: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """What a chat template writes around a reply."""
-
-    header: str
-    """Text between the generation prompt and the reply, such as gpt-oss's
-    `<|channel|>final<|message|>`; empty where the reply does not start at the end of the prompt."""
-    tail: str
-    """Text after the reply."""
-    num_header: int
-    """Number of control tokens in the header."""
-    closing: tuple[int, ...]
-    """Control tokens of the tail, up to the one that ends the turn."""
-    mark: str
-    """Text of the first closing token; empty without one."""
-    opening: str
-    """Text between the user's words and the reply: the end of every prompt."""
-
-    @property
-    def before_closing(self) -> str:
-        """Text of the tail before its first closing token."""
-        return self.tail.partition(self.mark)[0] if self.mark else ""
 
 
 def encode_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int) -> Prompt:
@@ -150,8 +124,8 @@ def reply_span(
             f"{where}: its prompt is not the beginning of the next turn's: expected a chat template "
             "and text that keep the prefix"
         )
-    frame = _frame(tokenizer, in_history=True)
-    end = _end_of_turn(tokenizer, after.ids, start, frame.num_header, frame.closing)
+    frame = reply_frame(tokenizer, in_history=True)
+    end = end_of_turn(tokenizer, after.ids, start, frame.num_header, frame.closing)
     if end is None:
         raise DataError(
             f"{where}: no end-of-turn token after the reply in the history: expected a chat template "
@@ -198,7 +172,7 @@ def encode_reply(
     asked = render(tokenizer, prompt_of_turn(view, turn), add_generation_prompt=True)
     messages = (*prompt_of_turn(view, turn), Message("assistant", reply))
     text = render(tokenizer, messages, add_generation_prompt=False)
-    frame = _frame(tokenizer, in_history=False)
+    frame = reply_frame(tokenizer, in_history=False)
     written = _written(asked, text, reply, frame, where)
     start = len(prompt_ids)
     ids = encode_text(tokenizer, asked + written.text)
@@ -206,7 +180,7 @@ def encode_reply(
         ids = (*prompt_ids, *_behind(tokenizer, asked, written, where))
     control = control_ids(tokenizer)
     marks = [token for token in encode_text(tokenizer, written.header) if token in control]
-    end = _end_of_turn(tokenizer, ids, start, len(marks), frame.closing)
+    end = end_of_turn(tokenizer, ids, start, len(marks), frame.closing)
     if end is None:
         raise DataError(
             f"{where}: no end-of-turn token after the target: the model would never stop"
@@ -237,7 +211,7 @@ class _Written:
         return self.header + self.reply + self.tail
 
 
-def _written(asked: str, text: str, reply: str, frame: _Frame, where: str) -> _Written:
+def _written(asked: str, text: str, reply: str, frame: TemplateFrame, where: str) -> _Written:
     """Return what follows a prompt when the model gives a reply.
 
     It is what the template writes, unless the prompt closes its reasoning: then the template may omit or
@@ -316,7 +290,7 @@ def _apart(where: str, why: str) -> str:
 
 def num_closing_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
     """Return how many tokens of `encode_reply` close the turn, after the reply's text."""
-    closing = _frame(tokenizer, in_history=False).closing
+    closing = reply_frame(tokenizer, in_history=False).closing
     control = control_ids(tokenizer)
     places = [place for place, token in enumerate(ids) if token in control]
     return len(ids) - places[-len(closing)]
@@ -328,7 +302,7 @@ def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
     Raises:
         TemplateError: the template ends an assistant turn without a special token.
     """
-    closing = _frame(tokenizer, in_history=False).closing
+    closing = reply_frame(tokenizer, in_history=False).closing
     if not closing:
         raise TemplateError(
             f"{name_of(tokenizer)}: the chat template ends the assistant's turn without a special "
@@ -336,79 +310,6 @@ def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
         )
     eos = tokenizer.eos_token_id
     return frozenset(closing) | ({eos} if eos is not None else set())
-
-
-def _end_of_turn(
-    tokenizer: Tokenizer,
-    ids: Sequence[int],
-    start: int,
-    num_header: int,
-    closing: Sequence[int],
-) -> int | None:
-    """Return the index after the control token that ends the turn of the reply that starts at `start`.
-
-    Tokens after it (a newline, an end-of-text token) are no part of a reply and are never learned.
-    The reply's text has no control tokens (`refuse_control_tokens`), so only those of the header and
-    the closing ones are counted.
-    """
-    control = control_ids(tokenizer)
-    left = num_header + max(len(closing), 1)
-    for index in range(start, len(ids)):
-        left -= ids[index] in control
-        if not left:
-            return index + 1
-    return None
-
-
-def _frame(tokenizer: Tokenizer, *, in_history: bool) -> _Frame:
-    return _frame_of(tokenizer, template_of(tokenizer), in_history)
-
-
-@lru_cache(maxsize=32)
-def _frame_of(
-    tokenizer: Tokenizer,
-    template: str,  # noqa: ARG001 - part of the cache's key: a tokenizer's template may change
-    in_history: bool,
-) -> _Frame:
-    """Return what the chat template writes around a reply, either the last one or one of the history.
-
-    Control tokens that follow both kinds close the turn, such as Cohere2's
-    `<|END_RESPONSE|><|END_OF_TURN_TOKEN|>`: the turn ends with EOS if it is one of them, else with the
-    last. Without a common one, the first control token after this kind ends the turn. So the newline and
-    the end-of-text token that Phi 3 writes after a last reply only are not part of the turn.
-    """
-    before, tail = _around_reply(tokenizer, in_history)
-    control = control_ids(tokenizer)
-    here, other = (
-        encode_text(tokenizer, text) for text in (tail, _around_reply(tokenizer, not in_history)[1])
-    )
-    both = here[: shared_length(here, other)]
-    closing = [i for i in both if i in control] or [i for i in here if i in control][:1]
-    if tokenizer.eos_token_id in closing:
-        closing = closing[: closing.index(tokenizer.eos_token_id) + 1]
-    prompt = render(tokenizer, _QUESTION, add_generation_prompt=True)
-    header = before[len(prompt) :] if before.startswith(prompt) else ""
-    num_header = sum(i in control for i in encode_text(tokenizer, header))
-    added = tokenizer.added_tokens_decoder
-    mark = added[closing[0]].content if closing else ""
-    return _Frame(header, tail, num_header, tuple(closing), mark, _opening(tokenizer))
-
-
-def _opening(tokenizer: Tokenizer) -> str:
-    words = "xyzzy question"
-    prompt = render(tokenizer, (Message("user", words),), add_generation_prompt=True)
-    return prompt.rpartition(words)[2] if words in prompt else ""
-
-
-def _around_reply(tokenizer: Tokenizer, in_history: bool) -> tuple[str, str]:
-    """Return the text before a reply of one letter, and the text after it."""
-    later = (Message("user", "c"),) if in_history else ()
-    one, other = (
-        render(tokenizer, (*_QUESTION, Message("assistant", reply), *later), in_history)
-        for reply in ("b", "d")
-    )
-    before = one[: shared_length(one, other)]
-    return before, one[len(before) + 1 :]
 
 
 def _begins_with(written: str, reply: str, mark: str) -> bool:

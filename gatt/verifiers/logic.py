@@ -48,7 +48,6 @@ class Not(Rule):
     of: Inner
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         inner = self.of.check(reply)
         evidence = f"{inner.verifier}: {inner.evidence}"
         return self.verdict(_OPPOSITE[inner.status], evidence, inner.span)
@@ -68,7 +67,6 @@ class All(Rule):
     of: Inners
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         verdicts = [verifier.check(reply) for verifier in self.of]
         status = overall(verdicts)
         shown = next(verdict for verdict in verdicts if verdict.status == status)

@@ -45,7 +45,7 @@ VERIFIERS: dict[str, str] = {
     "part": "gatt.verifiers.forms.part:Part",
     "price": "gatt.verifiers.topics.terms:Price",
     "question_about": "gatt.verifiers.topics.question_about:QuestionAbout",
-    "role": "gatt.verifiers.persona.role:Role",
+    "role": "gatt.verifiers.role:Role",
     "says": "gatt.verifiers.topics.says:Says",
     "separated": "gatt.verifiers.forms.separated:Separated",
     "sentences": "gatt.verifiers.forms.counts:Sentences",

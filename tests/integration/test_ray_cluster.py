@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from data_synth import run_folder
-from data_synth.filters import QualityConfig
 from data_synth.pipeline import run_synth
+from data_synth.quality import QualityConfig
 from eval.records.samples import ROLLOUTS_FILE
 from eval.run import evaluate
 from gatt.cli import main

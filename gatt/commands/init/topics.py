@@ -103,7 +103,7 @@ def ask(found: Mapping[str, str], table: Table) -> Rule:
     verb = re.sub(r"^(?:has|had)$", "have", found.get("verb", "have").lower())
     verb = verb if verb == "have" else verb.rstrip("s")
     asks = tuple(text.format(np=np, verb=verb) for text in table["ask"][how])
-    spec = VerifierSpec("question_about", {"topics": [topic], "questions": list(asks[:4])})
+    spec = VerifierSpec("question_about", {"topics": [topic]})
     return Rule(
         f"asks about {topic}; add to topics the other words for it",
         (spec,),

@@ -17,12 +17,8 @@ from gatt.models.control_tokens import control_ids
 from gatt.models.encoded_view import encode_prompt, encode_reply
 from gatt.models.template_facts import learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import (
-    BuiltSample,
-    DrawnSample,
-    draw_sample,
-    encode_sample,
-)
+from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
+from gatt.train.data.labels import BuiltSample
 from gatt.train.data.samples import Dropped, reason_of
 
 

@@ -22,7 +22,8 @@ from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltComb, DrawnSample, draw_sample, encode_sample
+from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
+from gatt.train.data.labels import BuiltComb
 from gatt.train.data.rows import choose_layout, rows_of
 
 

@@ -30,7 +30,8 @@ from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltComb, BuiltSample, DrawnSample, draw_sample, encode_sample
+from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
+from gatt.train.data.labels import BuiltComb, BuiltSample
 from gatt.train.data.packing import is_packed, packed_rows
 from gatt.train.data.samples import (
     Dropped,

@@ -9,33 +9,14 @@ from typing import Final
 
 from gatt.verifiers.answers.terms import Term, letter_is_meant
 from gatt.verifiers.answers.tokens import Token
-from gatt.verifiers.phrases import word_set
+from gatt.verifiers.phrases import WordLists
 from gatt.verifiers.rule import Span
 
-COMMON_ENGLISH = word_set("answers", "common_english")
-_ENGLISH_NUMBERS = word_set("answers", "common_english_numbers")
-_DENIES = word_set("answers", "denies")
-_DENIES_BEHIND = word_set("answers", "denies_behind")
-_LIMITS = word_set("answers", "limits")
-_SET_ASIDE = word_set("answers", "set_aside")
-_CONTRASTS = word_set("answers", "contrasts")
-_ENGLISH_MARKS = word_set("answers", "english_marks")
-_YES_NO = word_set("answers", "yes_no")
-_NO_NO = word_set("answers", "no_no")
-_WRONG = word_set("answers", "wrong")
+_WORDS = WordLists("answers")
+COMMON_ENGLISH = _WORDS.common_english
 
 _CLAUSE_MARKS: Final = frozenset(".,;:!?()\n|。，、；：！？（）…-") | {"..."}
 _SENTENCE_MARKS: Final = frozenset(".!?\n。！？…") | {"..."}
-_SUBJECTS = word_set("answers", "subjects")
-_NEW_CLAUSES = word_set("answers", "new_clauses")
-_NOTHING = word_set("answers", "nothing")
-_OTHERS = word_set("answers", "others")
-_REPORTS = word_set("answers", "reports")
-_ONCE = word_set("answers", "once")
-_TURNS = word_set("answers", "turned")
-_NO = word_set("answers", "answered_no")
-_LEADS_TO_NO = word_set("answers", "leads_to_no")
-_CONFIRMS = word_set("answers", "confirms")
 _JAPANESE_DENIAL: Final = re.compile(r".{0,6}?(?:では(?:な|あり)|じゃ(?:な|あり)|でない)")
 _DENIED_SUBJECT: Final = re.compile(
     r"['\"”*]*(?: legs?)? (?:(?:is|are|was|were|would be) not|(?:is|are|was|were)n't|cannot be|can't be)"
@@ -64,7 +45,7 @@ class Mention:
 
 def _is_english(said: tuple[Token, ...]) -> bool:
     spelt = [token.text for token in said if token.kind == "word"]
-    num_marks = sum(word in _ENGLISH_MARKS for word in spelt)
+    num_marks = sum(word in _WORDS.english_marks for word in spelt)
     return num_marks >= 2 and num_marks >= _ENGLISH_SHARE * len(spelt)
 
 
@@ -85,8 +66,10 @@ def mentions(terms: tuple[Term, ...], reply: str, said: tuple[Token, ...]) -> It
             if not term.tokens:
                 continue
             word = term.tokens[0].text
-            is_known = word in COMMON_ENGLISH or (term.is_amount and word in _ENGLISH_NUMBERS)
-            is_common = is_known and word not in _YES_NO and len(word) > 1
+            is_known = word in COMMON_ENGLISH or (
+                term.is_amount and word in _WORDS.common_english_numbers
+            )
+            is_common = is_known and word not in _WORDS.yes_no and len(word) > 1
             if is_english and is_multilingual and len(term.tokens) == 1 and is_common:
                 continue
             end = term.end_at(said, start, has_endings)
@@ -97,7 +80,7 @@ def mentions(terms: tuple[Term, ...], reply: str, said: tuple[Token, ...]) -> It
             )
             if is_letter and not letter_is_meant(reply, token):
                 continue
-            if word in _YES_NO and said[end : end + 1] and said[end].text in _NO_NO:
+            if word in _WORDS.yes_no and said[end : end + 1] and said[end].text in _WORDS.no_no:
                 continue
             yield Mention(term, start, end, (token.span[0], said[end - 1].span[1]))
             break
@@ -105,12 +88,12 @@ def mentions(terms: tuple[Term, ...], reply: str, said: tuple[Token, ...]) -> It
 
 def is_claimed_wrong(mention: Mention, reply: str, said: tuple[Token, ...]) -> bool:
     """Whether a reply says a wrong answer and means it; a wrong "no" has to begin a sentence."""
-    if len(mention.term.tokens) == 1 and mention.term.tokens[0].text in _YES_NO:
+    if len(mention.term.tokens) == 1 and mention.term.tokens[0].text in _WORDS.yes_no:
         before = said[mention.start - 1] if mention.start else None
-        return before is None or before.kind == "mark" or before.text in _LEADS_TO_NO
+        return before is None or before.kind == "mark" or before.text in _WORDS.leads_to_no
     words = [token.text for token in _clause_before(mention, said)]
     # "In the morning, unlike dinner, which is in the evening."
-    if not _CONTRASTS.isdisjoint(words) or words[-1:] in (["which"], ["who"]):
+    if not _WORDS.contrasts.isdisjoint(words) or words[-1:] in (["which"], ["who"]):
         return False
     return not is_denied(mention, reply, said)
 
@@ -130,8 +113,8 @@ def is_denied(mention: Mention, reply: str, said: tuple[Token, ...]) -> bool:
         _is_denied_before(mention, said)
         or _DENIED_SUBJECT.match(rest)
         or _JAPANESE_DENIAL.match(rest)
-        or ((next_one := _COMES_NEXT.match(rest)) and next_one["what"] in _WRONG)
-        or any(token.text in _DENIES_BEHIND for token in said[mention.end : mention.end + 2])
+        or ((next_one := _COMES_NEXT.match(rest)) and next_one["what"] in _WORDS.wrong)
+        or any(token.text in _WORDS.denies_behind for token in said[mention.end : mention.end + 2])
         or _is_reported(mention, said)
         or _is_only_asked(mention, said)
     )
@@ -139,21 +122,23 @@ def is_denied(mention: Mention, reply: str, said: tuple[Token, ...]) -> bool:
 
 def _is_denied_before(mention: Mention, said: tuple[Token, ...]) -> bool:
     """Whether words before a term in its clause deny it, or set it aside."""
-    is_denial = any(token.text in _DENIES for token in mention.term.tokens)
+    is_denial = any(token.text in _WORDS.denies for token in mention.term.tokens)
     nearer = ""
     for distance, token in enumerate(_clause_before(mention, said)):
         if distance >= _MOST_DENIAL_TOKENS:
             break
-        if token.text in _SET_ASIDE:
+        if token.text in _WORDS.set_aside:
             return not _is_bound(mention, said)
-        if token.text in _LIMITS or (token.text in _NEW_CLAUSES and nearer in _SUBJECTS):
+        if token.text in _WORDS.limits or (
+            token.text in _WORDS.new_clauses and nearer in _WORDS.subjects
+        ):
             break
         if token.text == "instead" and nearer == "of":
             return True
-        is_answer_no = token.text == "no" and nearer in _SUBJECTS
+        is_answer_no = token.text == "no" and nearer in _WORDS.subjects
         # "Without jokers it has 52 cards" denies the jokers.
         is_of_another = is_answer_no or (token.text == "without" and distance > 1)
-        if not is_denial and not is_of_another and token.text in _DENIES:
+        if not is_denial and not is_of_another and token.text in _WORDS.denies:
             return True
         nearer = token.text
     return False
@@ -165,18 +150,18 @@ def _is_bound(mention: Mention, said: tuple[Token, ...]) -> bool:
     than = before.index("than") if "than" in before else len(before)
     is_less = before[than + 1 : than + 3] in (["less", "in"], ["less", "within"])
     is_not_more = before[than + 2 : than + 3] in (["no"], ["not"])
-    is_best = before[-1:] == ["no"] or not _NOTHING.isdisjoint(before[than:])
+    is_best = before[-1:] == ["no"] or not _WORDS.nothing.isdisjoint(before[than:])
     return is_less or is_not_more or is_best
 
 
 def _is_reported(mention: Mention, said: tuple[Token, ...]) -> bool:
     """Whether others say it, or it was so once, and the sentence goes on: "Many say eight, but it is six."."""
     before = {token.text for token in _clause_before(mention, said)}
-    is_of_others = not before.isdisjoint(_OTHERS) and not before.isdisjoint(_REPORTS)
-    if not (is_of_others or not before.isdisjoint(_ONCE)):
+    is_of_others = not before.isdisjoint(_WORDS.others) and not before.isdisjoint(_WORDS.reports)
+    if not (is_of_others or not before.isdisjoint(_WORDS.once)):
         return False
     behind = {token.text for token in said[mention.end : mention.end + _MOST_DENIAL_TOKENS]}
-    return not _TURNS.isdisjoint(before | behind)
+    return not _WORDS.turned.isdisjoint(before | behind)
 
 
 def _is_only_asked(mention: Mention, said: tuple[Token, ...]) -> bool:
@@ -190,7 +175,7 @@ def _is_only_asked(mention: Mention, said: tuple[Token, ...]) -> bool:
     if end + 1 == len(said):
         return is_whole and bool(before) and before[-1].text in "?？"
     following = said[end + 1].text
-    return following in _NO or (is_whole and following not in _CONFIRMS)
+    return following in _WORDS.answered_no or (is_whole and following not in _WORDS.confirms)
 
 
 def _ends_sentence(token: Token) -> bool:

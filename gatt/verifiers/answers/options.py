@@ -7,11 +7,10 @@ from typing import Final
 
 from gatt.verifiers.answers.claims import COMMON_ENGLISH, Mention
 from gatt.verifiers.answers.tokens import Token
-from gatt.verifiers.phrases import word_set
+from gatt.verifiers.phrases import WordLists
 
-_OR = word_set("answers", "either_or")
-_LED_IN_BY = word_set("answers", "led_in_by")
-_YES_NO = word_set("answers", "yes_no")
+_WORDS = WordLists("answers")
+
 _MOST_OTHER_TOKENS: Final = 4
 
 Said = tuple[Token, ...]
@@ -35,7 +34,7 @@ def other_option(
         rest = rest[has_comma:]
         if not rest or not _joins(mention, rest, said, unit, is_behind):
             continue
-        rest = tuple(t for t in rest[1:] if t.text not in _LED_IN_BY)[:_MOST_OTHER_TOKENS]
+        rest = tuple(t for t in rest[1:] if t.text not in _WORDS.led_in_by)[:_MOST_OTHER_TOKENS]
         rest = rest[bool(rest) and rest[0].text == "," :]
         if mention.term.is_number and not is_behind and rest and rest[0].kind == "word":
             # "8 or 10 legs"
@@ -53,17 +52,17 @@ def other_option(
 
 def _after_unit(mention: Mention, near: Said, is_behind: bool) -> tuple[str, Said]:
     """Return the word that belongs to a term, and what follows: a unit behind, an article before."""
-    if not near or near[0].kind != "word" or near[0].text in _OR:
+    if not near or near[0].kind != "word" or near[0].text in _WORDS.either_or:
         return "", near
     is_unit = mention.term.is_number and near[0].text not in ("to", "and")
-    is_article = not is_behind and near[0].text in _LED_IN_BY
+    is_article = not is_behind and near[0].text in _WORDS.led_in_by
     return (near[0].text, near[1:]) if is_unit or is_article else ("", near)
 
 
 def _joins(mention: Mention, rest: Said, said: Said, unit: str, is_behind: bool) -> bool:
     """Whether a text begins with what joins two options: "or", and for numbers "to" and "between … and"."""
     token = rest[0]
-    if token.text in _OR:
+    if token.text in _WORDS.either_or:
         return True
     if token.text == "-":
         # "366 - one more than usual" is no range.
@@ -72,7 +71,7 @@ def _joins(mention: Mention, rest: Said, said: Said, unit: str, is_behind: bool)
     if mention.term.is_number:
         is_range = token.text == "and" and "between" in before
         return is_range or (token.text == "to" and not unit)
-    is_yes_no = mention.term.tokens[0].text in _YES_NO
+    is_yes_no = mention.term.tokens[0].text in _WORDS.yes_no
     has_both = any(t.text == "both" for t in said)
     return token.text == "and" and (
         is_yes_no or has_both or (is_behind and before[-1:] == ["between"])
@@ -89,7 +88,7 @@ def _is_another_number(rest: Said, unit: str, is_behind: bool) -> bool:
 def _is_another_word(mention: Mention, rest: Said, has_comma: bool, is_behind: bool) -> bool:
     """Whether a word is of the same kind as the term, as far as form tells."""
     other = rest[0]
-    if other.kind != "word" or other.text in COMMON_ENGLISH - _YES_NO:
+    if other.kind != "word" or other.text in COMMON_ENGLISH - _WORDS.yes_no:
         return False
     if mention.term.text[:1].isupper():
         return True

@@ -68,7 +68,6 @@ class Answer(Rule):
         return tuple(Term(text, is_amount) for text in self.none_of.terms)
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         reply = visible(reply)
         said = tokens(reply)
         wrong = [m for m in mentions(self._wrong, reply, said) if is_claimed_wrong(m, reply, said)]

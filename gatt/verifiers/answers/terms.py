@@ -9,15 +9,12 @@ from itertools import pairwise
 from typing import Final
 
 from gatt.verifiers.answers.tokens import Token, tokens
-from gatt.verifiers.phrases import word_set
+from gatt.verifiers.phrases import WordLists
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import inflections, plurals
 
-_MONTHS = word_set("answers", "months")
-_FILLERS = word_set("answers", "fillers")
-_JOINS = word_set("answers", "joins")
-_LARGER_BEFORE = word_set("answers", "tens_of_others")
-_LARGER_BEHIND = word_set("answers", "scales_of_others")
+_WORDS = WordLists("answers")
+
 _HAN_NUMERALS: Final = frozenset("〇零一二三四五六七八九十百千万億亿两")
 _ASCII_WORD: Final = re.compile(r"[a-z]{3,}")
 # Hangul and the scripts of South-East Asia: what follows a noun is glued to it.
@@ -59,7 +56,7 @@ class Term:
     @cached_property
     def _orders(self) -> tuple[tuple[Token, ...], ...]:
         """The tokens as they may stand: "July 4" also as "4 July"."""
-        names = [token.text in _MONTHS for token in self.tokens]
+        names = [token.text in _WORDS.months for token in self.tokens]
         return (
             (self.tokens, self.tokens[::-1]) if len(names) == 2 and any(names) else (self.tokens,)
         )
@@ -89,12 +86,12 @@ class Term:
 
     def _inside(self, said: tuple[Token, ...], at: int, num_words: int) -> bool | None:
         """Return whether what stands inside a term counts as a word there; None if it cannot stand there."""
-        if said[at].text in _FILLERS and len(self.tokens) > 2:
+        if said[at].text in _WORDS.fillers and len(self.tokens) > 2:
             return False
         is_listed = "," in self.text
         if not (is_listed or self.is_spelt):
             return None
-        if said[at].kind == "mark" or said[at].text in _JOINS or _numbers_an_item(said, at):
+        if said[at].kind == "mark" or said[at].text in _WORDS.joins or _numbers_an_item(said, at):
             return False
         is_item = any(said[at].text == token.text for token in self.tokens)
         is_word = said[at].kind == "word" and num_words < _MOST_BETWEEN_ITEMS and not is_item
@@ -144,10 +141,10 @@ class Term:
         if not self.is_amount or said[start].kind == "number":
             return False
         at = start - 1
-        if at > 0 and said[at].text in _JOINS:
+        if at > 0 and said[at].text in _WORDS.joins:
             at -= 1
-        is_behind = at >= 0 and said[at].text in _LARGER_BEFORE and said[at].text != first
-        return is_behind or any(t.text in _LARGER_BEHIND for t in behind)
+        is_behind = at >= 0 and said[at].text in _WORDS.tens_of_others and said[at].text != first
+        return is_behind or any(t.text in _WORDS.scales_of_others for t in behind)
 
 
 def _touch(one: Token, other: Token) -> bool:

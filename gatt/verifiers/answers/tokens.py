@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from gatt.verifiers.answers.numbers import NUMBER, ORDINAL, scale_after, spoken_number, values_of
-from gatt.verifiers.phrases import word_set
+from gatt.verifiers.phrases import WordLists
 from gatt.verifiers.rule import Span
 from gatt.verifiers.text.folding import fold
 from gatt.verifiers.text.words import MARKS, SPACELESS
@@ -27,10 +27,10 @@ _TOKEN: Final = re.compile(
 _CONTRACTED: Final = re.compile(
     r"(?P<stem>\w+?)(?P<end>n't)|(?P<subject>it|that|there|he|she|they|we|you|i)(?P<be>'(?:s|re|m))"
 )
+
+_WORDS = WordLists("answers")
 _STEMS: Final = {"ca": "can", "wo": "will", "sha": "shall"}
 _BE: Final = {"'s": "is", "'re": "are", "'m": "am"}
-_NO_NUMBER_ONE = word_set("answers", "before_pronoun_one")
-_NO_NUMBER_ONE_BEFORE = word_set("answers", "after_pronoun_one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +111,4 @@ def _is_pronoun(words: list[str], at: int) -> bool:
     """Whether "one" stands for a thing: "this one", "one of them"."""
     before = words[at - 1] if at else ""
     after = words[at + 1] if at + 1 < len(words) else ""
-    return before in _NO_NUMBER_ONE or after in _NO_NUMBER_ONE_BEFORE
+    return before in _WORDS.before_pronoun_one or after in _WORDS.after_pronoun_one

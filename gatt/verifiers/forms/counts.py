@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import regex
 from annotated_types import Ge
 
 from gatt.verifiers.base import Verdict
@@ -23,6 +24,11 @@ from gatt.verifiers.text.words import words
 Count = Annotated[int, Ge(0)]
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _RE = Patterns("forms")
+# "™", "→" and "✔" are pictures only where a selector (U+FE0F) asks for it.
+_ONE_EMOJI = (
+    r"(?:\p{RI}{2}|[0-9#*]\ufe0f?\u20e3|(?:\p{Emoji_Presentation}|(?!\p{ASCII})\p{Emoji}\ufe0f"
+    r"|[\p{Emoji}--\p{ASCII}--[©®‼⁉ℹ™Ⓜ\u2190-\u21ff\u2300-\u25ff✔✖✝✡✳✴❇➡⤴⤵⬅-⬇〰〽㊗㊙]])[\ufe0f\p{EMod}]*)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +148,8 @@ class Emoji(MarkRule):
     """Passes if the number of emoji is within the bounds; a joined family counts once."""
 
     kind = "emoji"
-    version = 2
-    pattern = _RE.JOINED_EMOJI
+    version = 3
+    pattern = regex.compile(rf"(?V1){_ONE_EMOJI}(?:\u200d{_ONE_EMOJI})*")
 
 
 class Number(MarkRule):
@@ -166,7 +172,6 @@ class Occurrences(MarkRule):
     min: Count | None = 2
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         hits = self.any_of.hits(without_task_talk(reply))
         is_within = (self.min or 0) <= len(hits) <= (self.max or len(hits))
         found = f"says {self.any_of} {len(hits)} times"

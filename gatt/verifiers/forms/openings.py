@@ -66,7 +66,6 @@ class _Edge(Rule):
         return [re.compile(at_start if self._is_start else rf"{LEFT}(?P<phrase>{phrases})[\W_]*\Z")]
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         place = "starts" if self._is_start else "ends"
         folded = fold(reply)
         text = _straight(reply) if self.exact else folded.text
@@ -131,7 +130,6 @@ class EndsWithQuestion(Rule):
     reads_sense = True
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         spans = sentence_spans(reply)
         start, end = spans[-1] if spans else (0, 0)
         last = reply[start:end]
@@ -191,7 +189,6 @@ class Wrapped(Rule):
             raise ValueError(f"'left' {self.left!r} and 'right' {self.right!r}: expected two marks")
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         left, right = _straight(self.left.strip()), _straight(self.right.strip())
         text = reply.strip()
         # Emphasis around all of it makes no difference, unless that is the mark that is asked for.

@@ -35,7 +35,6 @@ class Part(Rule):
     of: Inner
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         parts = self._parts(reply)
         if not parts:
             return self.failed(f"no {self.unit}")

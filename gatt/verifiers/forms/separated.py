@@ -38,7 +38,6 @@ class Separated(Rule):
             raise ValueError(f"'min' {self.min} and 'max' {self.max}: expected 2 <= min <= max")
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         by = self.by.strip() or self.by
         if self.own_line:
             lines = [line.strip() for line in reply.strip().splitlines()]

@@ -41,7 +41,6 @@ class JsonObject(Rule):
     keys: tuple[str, ...] = ()
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         text = reply.strip()
         fenced = _FENCE.match(text)
         try:
@@ -81,7 +80,6 @@ class LetterCase(Rule):
     case: Case
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         if self.case == "title":
             return self._title(reply)
         wrong, right = (_CAPITALS, _SMALL) if self.case == "lower" else (_SMALL, _CAPITALS)
@@ -116,7 +114,6 @@ class Haiku(Rule):
     version = 2
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         lines = [found for line in strip_markdown(reply).splitlines() if (found := words(line))]
         if len(lines) != len(PATTERN):
             return self.failed(f"{len(lines)} lines, expected {len(PATTERN)}")

@@ -24,7 +24,13 @@ LANGUAGES: dict[str, str] = {
     "el": "Greek", "ru": "Russian", "zh": "Chinese", "ja": "Japanese", "ko": "Korean",
     "en": "English",
 }  # fmt: skip
-"""ISO 639-1 code -> name of every language that can be told apart."""
+"""ISO 639-1 code -> name of every language that can be asked for."""
+NEIGHBOURS: dict[str, str] = {
+    "af": "Afrikaans", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian", "ca": "Catalan",
+    "eo": "Esperanto", "et": "Estonian", "hr": "Croatian", "is": "Icelandic", "kk": "Kazakh",
+    "mk": "Macedonian", "sk": "Slovak", "sl": "Slovene", "sr": "Serbian", "uk": "Ukrainian",
+}  # fmt: skip
+"""The same of languages that a text may be in where another was asked for: Ukrainian for Russian."""
 
 _LISTED = read_phrases("languages")
 _RE = Patterns("languages")
@@ -32,19 +38,13 @@ LETTERS = {code: frozenset(listed) for code, listed in _LISTED["letters"].items(
 """ISO 639-1 code -> letters beyond a to z that its own words are spelt with."""
 
 
-def with_listed(words: str, code: str) -> frozenset[str]:
-    """Return some words and those that `stopwordsiso` lists for a language; single letters are slips there."""
-    return frozenset(words.split()) | {w for w in stopwordsiso.stopwords(code) if len(w) > 1}
-
-
 def _function_words(code: str) -> frozenset[str]:
-    own: str = _LISTED["function_words"][code]
-    if code in _LISTED["listed_here"].split():
-        return frozenset(own.split())
-    # A word with letters of another language is a slip, too.
-    letters = LETTERS[code]
-    found = with_listed(own, code)
-    return frozenset(w for w in found if all(c.isascii() or c in letters for c in w))
+    own = frozenset(_LISTED["function_words"].get(code, "").split())
+    if code in _LISTED["listed_here"].split() or not stopwordsiso.has_lang(code):
+        return own
+    # A single letter is a slip there, and so is a word with letters of another language.
+    listed = own | {word for word in stopwordsiso.stopwords(code) if len(word) > 1}
+    return frozenset(w for w in listed if all(c.isascii() or c in LETTERS[code] for c in w))
 
 
 FUNCTION_WORDS: dict[str, frozenset[str]] = {code: _function_words(code) for code in LETTERS}
@@ -78,26 +78,24 @@ def probabilities(text: str, asked: str) -> dict[str, float]:
 
     Args:
         text: prose, at least one word.
-        asked: the language that is asked for; it is always among the candidates.
+        asked: the language that is asked for; it and its neighbours are always among the candidates.
     """
     evidence = _evidence(text)
-    first = _combined(detector(), text, asked, SKETCH_TEMPER, evidence)
+    near = _LISTED["neighbours"].get(asked, "").split()
+    sketch = _detector((*LANGUAGES, *near), is_sketch=True)
+    first = _combined(sketch, text, asked, SKETCH_TEMPER, evidence)
     rivals = tuple(sorted({asked} | {code for code, p in first.items() if p >= MIN_RIVAL}))
-    if len(rivals) == 1 or not evidence:
+    if len(rivals) == 1 or not (evidence or near):
         return first
     return _combined(_detector(rivals, is_sketch=False), text, asked, 1.0, evidence)
-
-
-def detector() -> LanguageDetector:
-    """Return the one quick detector of all languages, built at the first call (40 MB, 0.4 s)."""
-    return _detector(tuple(LANGUAGES), is_sketch=True)
 
 
 @lru_cache(maxsize=256)
 def _detector(codes: tuple[str, ...], *, is_sketch: bool) -> LanguageDetector:
     """Return a detector of some languages; one that is no sketch knows longer groups of letters.
 
-    Each language met there for the first time costs about 20 MB and 0.2 s, all of them 430 MB.
+    The sketch of all languages takes 40 MB. Else each language that is met for the first time takes about 20 MB
+    and 0.2 s, all of them 430 MB.
     """
     candidates = [
         LinguaLanguage.from_iso_code_639_1(getattr(IsoCode639_1, code.upper())) for code in codes
@@ -124,9 +122,9 @@ def _combined(
 
 
 def _evidence(text: str) -> dict[str, float]:
-    """Return what words, letters and spellings add to each language; nothing for other scripts."""
+    """Return what words, letters and spellings add to each language in Latin or Cyrillic script."""
     low = text.lower().replace("’", "'")
-    if not any(c.isalpha() and c < "ɐ" for c in low):
+    if not any(c.isalpha() and (c < "ɐ" or "Ѐ" <= c <= "ӿ") for c in low):
         return {}
     spelt = set(spelt_words(low))
     spelt |= {f"{word.partition(chr(39))[0]}'" for word in spelt if "'" in word}

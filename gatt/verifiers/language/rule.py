@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from gatt.runs.suggest import did_you_mean
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.language.probabilities import LANGUAGES, detector, likeliest
+from gatt.verifiers.language.probabilities import LANGUAGES, NEIGHBOURS, likeliest
 from gatt.verifiers.language.sentences import (
     MIN_SURE_ENGLISH_WORDS,
     english_words,
     foreign_sentence,
-    sibling_of,
 )
 from gatt.verifiers.language.text import (
     MIN_PIECE_WORDS,
@@ -22,15 +21,12 @@ from gatt.verifiers.language.text import (
     is_connected,
     num_english_words,
     own_script_share,
-    pieces,
     plain_text,
     telling_text,
     weight,
 )
 from gatt.verifiers.rule import Rule, quote
 from gatt.verifiers.text.words import spaceless_characters, words
-
-__all__ = ["LANGUAGES", "Language", "detector"]
 
 MIN_SPACELESS_CHARACTERS = 4
 MIN_PROBABILITY = 0.72
@@ -39,12 +35,13 @@ MIN_NEAR_PROBABILITY = 0.9
 """The same for Danish and Norwegian, which share whole sentences."""
 MAX_RULED_OUT = 0.02
 """Largest probability of the asked language for a fail."""
-# A window cut out of a sentence says less than a sentence does.
-MAX_WINDOW_RULED_OUT = 0.005
+MAX_CLAUSE_RULED_OUT = 0.005
+"""The same of a clause, which says less than a reply does."""
 MIN_ENGLISH_WORDS = 2
 MAX_FOREIGN_SHARE = 0.22
 MAX_FOREIGN_SCRIPT_SHARE = 0.35
 
+_NAMES = LANGUAGES | NEIGHBOURS
 _NEAR = frozenset({"da", "nb"})
 # Characters of nearly every Chinese sentence; Japanese writes the same words in kana.
 _CHINESE_WORDS = re.compile("[的是了们这吗你我他她很没]")
@@ -59,15 +56,15 @@ class Language(Rule):
     first. Undecided are fewer than `MIN_WORDS` words, a text whose probability of being in the language lies
     between `MAX_RULED_OUT` and `MIN_PROBABILITY`, and one with some English function words among few of its
     own. One sentence in another language is a fail ("Answer only in German." too), and so is a text in a
-    sibling language (Ukrainian for Russian) and a mix: as many function words of English as of its own, or
-    more than `MAX_FOREIGN_SHARE` of the letters in sentences and clauses of another language.
+    neighbouring language (Ukrainian for Russian) and a mix: as many function words of English as of its own, or
+    more than `MAX_FOREIGN_SHARE` of the letters in clauses of another language.
 
     Args:
         language: ISO 639-1 code, one of `LANGUAGES`.
     """
 
     kind = "language"
-    version = 6
+    version = 7
 
     language: str
 
@@ -78,7 +75,6 @@ class Language(Rule):
             raise ValueError(f"unknown language {self.language!r}{hint} (known: {known})")
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         code, name = self.language, LANGUAGES[self.language]
         plain = plain_text(reply)
         text = telling_text(plain, code)
@@ -90,20 +86,13 @@ class Language(Rule):
             return self.failed(f"{script_share:.0%} in a script that {name} does not use")
         found, confidence, own = likeliest(text, code)
         if own <= MAX_RULED_OUT and is_connected(text):
-            return self.failed(f"{LANGUAGES[found]}, not {name} ({confidence:.2f})")
-        sibling = sibling_of(text, code)
-        if sibling and sibling[1]:
-            return self.failed(f"{sibling[0]}, not {name}")
-        foreign = (
-            foreign_sentence(plain, code)
-            or _mixed_in(self._pieces(text))
-            or _mixed_in(self._clauses(text))
-        )
+            return self.failed(f"{_NAMES[found]}, not {name} ({confidence:.2f})")
+        foreign = foreign_sentence(plain, code) or _mixed_in(self._clauses(text))
         if foreign:
             piece, other = foreign
             start = reply.find(piece)
             span = (start, start + len(piece)) if start >= 0 else None
-            return self.failed(f"{quote(piece)} is {LANGUAGES.get(other, other)}", span)
+            return self.failed(f"{quote(piece)} is {_NAMES[other]}", span)
         english, num_own = english_words(plain, code)
         if len(english) >= max(MIN_ENGLISH_WORDS, num_own):
             is_mix = len(english) >= MIN_SURE_ENGLISH_WORDS
@@ -111,21 +100,8 @@ class Language(Rule):
             return verdict(f"{name} ({own:.2f}), but English {quote(' '.join(english))} in it")
         enough = MIN_NEAR_PROBABILITY if code in _NEAR else MIN_PROBABILITY
         if own < enough:
-            return self.undecided(f"perhaps {LANGUAGES[found]} ({confidence:.2f})")
-        if sibling:
-            return self.undecided(f"perhaps {sibling[0]}")
+            return self.undecided(f"perhaps {_NAMES[found]} ({confidence:.2f})")
         return self.passed(f"{name} ({own:.2f})")
-
-    def _pieces(self, text: str) -> Iterator[tuple[str, str]]:
-        """Yield each piece of a text with the other language that it is in, or nothing.
-
-        A text of one piece is no mix; its language is what it was found to be.
-        """
-        parts = pieces(text)
-        for piece, is_window in parts if len(parts) > 1 else ():
-            found, _, own = likeliest(piece, self.language)
-            most = MAX_WINDOW_RULED_OUT if is_window else MAX_RULED_OUT
-            yield piece, found if own <= most else ""
 
     def _clauses(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield each clause of a text with the other language that it is in, or nothing."""
@@ -142,7 +118,7 @@ class Language(Rule):
                 is_chinese = _CHINESE_WORDS.search(clause) and not _KANA.search(clause)
                 yield clause, "zh" if is_chinese else ""
             else:
-                is_other = own <= MAX_WINDOW_RULED_OUT and num_words >= MIN_PIECE_WORDS
+                is_other = own <= MAX_CLAUSE_RULED_OUT and num_words >= MIN_PIECE_WORDS
                 yield clause, found if is_other and len(parts) > 1 else ""
 
 

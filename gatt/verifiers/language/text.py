@@ -6,12 +6,10 @@ import re
 
 from gatt.verifiers.phrases import word_set
 from gatt.verifiers.text.markup import prose
-from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import SPACELESS, spaceless_characters, word_spans, words
 
 MIN_WORDS = 3
 MIN_PIECE_WORDS = 4
-WINDOW_WORDS = 8
 MAX_LOAN_WORDS = 3
 """Latin words in a row that a text in another script may hold as names and terms."""
 MAX_LOAN_SHARE = 3
@@ -102,19 +100,6 @@ def is_connected(text: str) -> bool:
     """Whether a text is more than a list of single words, which are often the same everywhere."""
     lengths = [sum(any(map(str.isalpha, w)) for w in words(part)) for part in clauses(text)]
     return sum(lengths) >= MIN_PIECE_WORDS and max(lengths) >= MIN_WORDS
-
-
-def pieces(text: str) -> list[tuple[str, bool]]:
-    """Return sentences, the long ones in windows (True), the very short ones left out."""
-    found = []
-    for sentence in sentences(text):
-        spans = word_spans(sentence)
-        num = 1 if spaceless_characters(sentence) else max(1, round(len(spans) / WINDOW_WORDS))
-        if len(spans) >= MIN_PIECE_WORDS:
-            for window in range(num):
-                first, end = window * len(spans) // num, (window + 1) * len(spans) // num
-                found.append((sentence[spans[first][0] : spans[end - 1][1]], num > 1))
-    return found
 
 
 def without_names(text: str, code: str) -> str:

@@ -32,6 +32,18 @@ def word_set(name: str, key: str) -> frozenset[str]:
     return frozenset(read_phrases(name)[key].split())
 
 
+class WordLists:
+    """The word lists of a file as attributes, each a frozen set made at its first use."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, key: str) -> frozenset[str]:
+        found = word_set(self._name, key)
+        setattr(self, key, found)
+        return found
+
+
 class Patterns:
     """The patterns of a file as attributes, each compiled at its first use."""
 

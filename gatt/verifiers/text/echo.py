@@ -23,7 +23,7 @@ MIN_RUN_SHARE: Final = 0.45
 """Of an order so many words in a row, and this share of it, are an echo."""
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 _TOLD_TO_SPEAKER: Final = frozenset(
-    (
+    [
         "you",
         "your",
         "you're",
@@ -39,7 +39,7 @@ _TOLD_TO_SPEAKER: Final = frozenset(
         "the",
         "a",
         "an",
-    )
+    ]
 )
 _PERSONS: Final = dict.fromkeys(
     ("i", "me", "my", "mine", "myself", "you", "your", "yours", "yourself", "we", "us", "our"), "_"

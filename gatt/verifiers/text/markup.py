@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from gatt.verifiers.phrases import Patterns
+import regex
 
 VERSION = 1
 """Raised with every change that can change what is seen, and so a verdict of any kind."""
@@ -72,7 +72,9 @@ _RULE_LINE = re.compile(
     r"^[ \t]*+(?:[-*_=]{3,}+[ \t\r]*+$|(?=[^|\n]*+\|)[ \t\r:|-]++$)", re.MULTILINE
 )
 _EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
-_EMOJI = Patterns("forms").NO_PROSE
+_EMOJI = regex.compile(
+    r"[\p{Extended_Pictographic}\p{RI}\p{EMod}\ufe0f\u200d\u20e3\U000e0020-\U000e007f]"
+)
 
 
 def strip_markdown(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Rules about what a reply says: terms, likes, questions about a topic."""
+"""Rules about what a reply says: terms, questions about a topic, what it declines."""

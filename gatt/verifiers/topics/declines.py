@@ -22,7 +22,6 @@ class Declines(Rule):
     version = 2
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         folded = fold(reply)
         if given := _RE.GIVES_IN.search(folded.text):
             span = folded.span(*given.span())

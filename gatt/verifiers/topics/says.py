@@ -59,7 +59,6 @@ class Says(Rule):
     place: Place = "anywhere"
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         spans = sentence_spans(reply)
         said = [reply[start:end] for start, end in spans]
         found: list[tuple[str, Span]] = []

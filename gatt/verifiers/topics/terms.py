@@ -59,7 +59,6 @@ class TermsRule(Rule):
         return [TermMatcher([term]) for term in self.all_of.terms]
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         forbidden = self.none_of.first(reply)
         if forbidden:
             return self.failed(f"says {quote(forbidden.text)}", forbidden.span)
@@ -101,7 +100,6 @@ class Excludes(Rule):
             raise ValueError("nothing to exclude: expected 'characters' or 'terms'")
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         for index, character in enumerate(reply):
             if any(form in self.characters for form in _forms(character)):
                 return self.failed(f"holds {character!r}", (index, index + 1))
@@ -132,7 +130,6 @@ class OneOf(Rule):
     options: Terms
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         said = words(fold_text(reply))
         if said not in [words(fold_text(option)) for option in self.options.terms]:
             return self.failed(f"says {quote(reply)}, none of the options")
@@ -150,7 +147,6 @@ class Price(Rule):
     kind = "price"
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         folded = fold(reply)
         match = _RE.PRICE.search(folded.text)
         if not match:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from data_synth import run_folder
-from data_synth.filters import QualityConfig
 from data_synth.pipeline import run_synth
+from data_synth.quality import QualityConfig
 from data_synth.run_folder import SAMPLES_FILE
 from gatt.data.dialogue import Dialogue
 from gatt.generation.base import (

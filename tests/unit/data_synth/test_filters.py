@@ -7,17 +7,9 @@ from typing import get_args
 
 import pytest
 
-from data_synth.filters import (
-    FILTERS,
-    REASONS,
-    Draw,
-    QualityConfig,
-    SampleTargets,
-    character_grams,
-    is_clipped,
-    is_near,
-    refuse,
-)
+from data_synth.filters import FILTERS, REASONS, Draw, is_clipped, refuse
+from data_synth.quality import QualityConfig
+from data_synth.sample_targets import SampleTargets, character_grams, is_near
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.data.parts import Part

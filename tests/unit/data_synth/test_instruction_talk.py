@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from data_synth.filters import mentions_instruction
+from data_synth.instruction_talk import mentions_instruction
 from gatt.data.catalog.read import load_catalog
 from gatt.data.instruction import Instruction, compose
 from gatt.errors import ConfigError

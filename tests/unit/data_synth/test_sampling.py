@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from data_synth.config import TeacherConfig
-from data_synth.filters import QualityConfig
 from data_synth.plan import PlannedSample
+from data_synth.quality import QualityConfig
 from data_synth.sampling import sample_batch
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction

@@ -20,12 +20,8 @@ from gatt.models.encoded_view import encode_reply, encode_view, num_closing_toke
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.models.template_variables import set_template_variables
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import (
-    BuiltSample,
-    Supervise,
-    draw_sample,
-    encode_sample,
-)
+from gatt.train.data.encode import draw_sample, encode_sample
+from gatt.train.data.labels import BuiltSample, Supervise
 from tests.support.models.combs import written_out
 from tests.support.models.foreign_templates import FOREIGN, Foreign, foreign
 from tests.support.models.tiny import sample

@@ -8,7 +8,7 @@ from gatt.verifiers.language.probabilities import (
     FUNCTION_WORDS,
     LANGUAGES,
     LETTERS,
-    detector,
+    NEIGHBOURS,
     probabilities,
 )
 from gatt.verifiers.language.text import plain_text, telling_text
@@ -24,17 +24,14 @@ def test_probabilities_add_up_and_hold_the_asked_language() -> None:
 
 def test_function_words_mend_what_letter_groups_get_wrong() -> None:
     text = "el objeto con clave primaria no existe."
-    sketch = detector().detect_language_of(text)
-    assert sketch is not None
-    assert sketch.iso_code_639_1.name == "PT"
     assert probabilities(text, "es")["es"] > 0.9
 
 
 def test_every_latin_language_has_words_and_letters() -> None:
     latin = set(LANGUAGES) - {"el", "ru", "zh", "ja", "ko"}
-    assert set(FUNCTION_WORDS) == set(LETTERS) == latin
+    assert latin <= set(FUNCTION_WORDS) == set(LETTERS) <= latin | {"ru"} | set(NEIGHBOURS)
     for code, listed in FUNCTION_WORDS.items():
-        assert len(listed) >= 100
+        assert len(listed) >= 100 or code in NEIGHBOURS
         strange = {w for w in listed for c in w if not c.isascii() and c not in LETTERS[code]}
         assert strange == set(), code
 

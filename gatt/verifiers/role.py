@@ -67,7 +67,6 @@ class Role(Rule):
         return tuple(found)
 
     def judge(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate."""
         own = _without_quotations(reply)
         folded = fold(own)
         for flaw, pattern in self._breaks:

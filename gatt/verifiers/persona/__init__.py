@@ -1,1 +1,0 @@
-"""The rule that a reply speaks as a figure or a persona."""
