@@ -181,7 +181,7 @@ def check_verifier(kind: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Turn:
+class AskedTurn:
     """A message at which replies are judged as an evaluation does."""
 
     ask: str
@@ -193,7 +193,7 @@ class Turn:
         return keeps and answers(self.expect, reply, self.ask).status == "pass"
 
 
-def joint_junk(entry: Entry) -> Iterator[tuple[Turn, str]]:
+def joint_junk(entry: Entry) -> Iterator[tuple[AskedTurn, str]]:
     """Yield replies that may not count as right, each with the message that it replies to.
 
     They are: the hint and the wordings said back, one fixed string for all messages (an utterance, a
@@ -217,19 +217,19 @@ def joint_junk(entry: Entry) -> Iterator[tuple[Turn, str]]:
 
 
 @cache
-def question_turns() -> tuple[Turn, ...]:
+def question_turns() -> tuple[AskedTurn, ...]:
     """Return one question of the bank of each kind whose answer is not yes, no or one of two."""
     asked = [q for q in load_bank().questions if q.kind not in ("yes_no", "choice")]
     by_kind = {question.kind: question for question in reversed(asked)}
-    return tuple(Turn(question.ask, question.expectation) for question in by_kind.values())
+    return tuple(AskedTurn(question.ask, question.expectation) for question in by_kind.values())
 
 
-def speaker_turns(entry: Entry) -> Iterator[Turn]:
+def speaker_turns(entry: Entry) -> Iterator[AskedTurn]:
     """Yield a question for each fact of an entry that the bank asks for."""
     for fact, right in entry.facts.items():
         asked = next((one for one in load_bank().speaker if one.fact == fact), None)
         if asked is not None:
-            yield Turn(asked.ask, asked.expectation(right))
+            yield AskedTurn(asked.ask, asked.expectation(right))
 
 
 def echoes_unseen(entry: Entry) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from data_synth.quality import QualityConfig
 from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.catalog.switch_draw import SwitchConfig
-from gatt.data.hash_split import Part
+from gatt.data.hash_split import SplitName
 from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import RayConfig
@@ -94,7 +94,7 @@ class SynthConfig:
     """Share of samples without an instruction; preserves ordinary answers."""
     seed: int = 0
     """Fixes the plan and every draw of the teacher; `source.seed` fixes the order of dialogues."""
-    part: Part | None = "train"
+    part: SplitName | None = "train"
     """Part of the source's dialogues; evaluation takes another. null: all."""
     source: SourceConfig = field(default_factory=SourceConfig)
     """Where the dialogues come from."""

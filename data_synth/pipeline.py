@@ -43,12 +43,12 @@ from gatt.sources.base import SourceReport
 from gatt.sources.load import load_dialogues
 
 log = logging.getLogger(__name__)
-Rows = list[dict[str, Any]]
+SampleRows = list[dict[str, Any]]
 
 
 def _worker(
     config: SynthConfig, provenance: Mapping[str, Any], make: Callable[[], Engine]
-) -> Callable[[Sequence[PlannedSample]], Rows]:
+) -> Callable[[Sequence[PlannedSample]], SampleRows]:
     """Return, in a worker, the function that makes the rows of a batch."""
     return partial(_rows, config, provenance, make())
 
@@ -58,7 +58,7 @@ def _rows(
     provenance: Mapping[str, Any],
     teacher: Engine,
     batch: Sequence[PlannedSample],
-) -> Rows:
+) -> SampleRows:
     made = sample_batch(
         teacher, batch, config.resolved_teacher, seed=config.seed, provenance=provenance
     )
@@ -191,7 +191,7 @@ def _made(
     batches: Sequence[Sequence[int]],
     engine: Callable[[], Engine] | None,
     teacher: Engine,
-) -> Generator[Rows, None, None]:
+) -> Generator[SampleRows, None, None]:
     """Yield the rows of each batch in the order of the plan, made here or by the workers of `config.ray`.
 
     In each worker `engine`, which is pickled, makes the teacher. None: the configured teacher, whose

@@ -14,7 +14,7 @@ from eval.scoring.judge.config import JudgeConfig
 from gatt.config.load import load_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.switch_draw import SwitchConfig
-from gatt.data.hash_split import Part
+from gatt.data.hash_split import SplitName
 from gatt.data.instruction import Split
 from gatt.data.views import Placement
 from gatt.errors import ConfigError
@@ -68,7 +68,7 @@ class EvalConfig:
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
     """Where the dialogues come from. `conversations` and `faq` ask at the judged turns, unless
     `source.asked` says where."""
-    part: Part | None = "eval"
+    part: SplitName | None = "eval"
     """Part of the source's dialogues; training uses another part. Null takes all."""
     num_turns: int | None = None
     """Join dialogues end to end until they have so many turns, each used once; null: do not join them."""

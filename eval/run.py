@@ -20,7 +20,7 @@ from eval.results.provenance import add_call, forget_calls
 from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
-from eval.rollout.workers import Piece, Rows, rows_made_here, rows_made_on_cluster
+from eval.rollout.workers import CaseBatch, RolloutSteps, rows_made_here, rows_made_on_cluster
 from gatt.config.load import config_dict, save_config
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry
@@ -196,7 +196,7 @@ def _plan(config: EvalConfig, engine: Callable[[], Engine], model_weights: str) 
 
 def _missing(
     config: EvalConfig, cases: Sequence[Case], done: AbstractSet[str], path: Path
-) -> list[Piece]:
+) -> list[CaseBatch]:
     """Return the missing work in pieces: one arm, one history and up to `batch_cases` cases each."""
     said = said_so_far(path)
     pieces = []
@@ -206,12 +206,12 @@ def _missing(
         left = tuple(c for c in batch if not done >= set(row_keys(arm, history, c, config)))
         earlier = {c.id: said.get(f"{arm}/{history}/{c.id}", []) for c in left}
         if left:
-            pieces.append(Piece(arm, history, left, earlier))
+            pieces.append(CaseBatch(arm, history, left, earlier))
     return pieces
 
 
 def _store_rows(
-    store: RecordStore, steps: Rows, config: EvalConfig, plan: _Plan, done: AbstractSet[str]
+    store: RecordStore, steps: RolloutSteps, config: EvalConfig, plan: _Plan, done: AbstractSet[str]
 ) -> int:
     """Store the rows as they are made, and return the number of new samples."""
     num_turns = {

@@ -24,7 +24,7 @@ from gatt.data.views import prompt_of_turn
 from gatt.generation.base import Generation
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.base import Verdict
-from gatt.verifiers.role import Role
+from gatt.verifiers.role import RoleRule
 from gatt.verifiers.text.copying import copy_of, repeats
 from gatt.verifiers.text.words import words
 
@@ -114,7 +114,7 @@ def _judged(drawn: Drawn, turn: int, generation: Generation, quality: QualityCon
     verdicts = check_all(instruction.verifiers, text) if instruction else ()
     status = overall(verdicts) if instruction else "pass"
     if status == "fail":
-        is_out = any(v.status == "fail" and v.verifier == Role.kind for v in verdicts)
+        is_out = any(v.status == "fail" and v.verifier == RoleRule.kind for v in verdicts)
         reason = "out_of_role" if is_out else "rejected"
     elif repeats(text, earlier) and expect is None:
         reason = "repeats_reply"

@@ -21,7 +21,7 @@ ADAPTER = "improved"
 
 
 @dataclass(frozen=True)
-class Item:
+class DrawTask:
     """A sample under an instruction, and the history that its model reads."""
 
     sample: GattSample
@@ -40,14 +40,14 @@ class Item:
 class Drawn:
     """The draws for an item."""
 
-    item: Item
+    item: DrawTask
     dialogue: Dialogue
     """As the model read it."""
     by_turn: tuple[tuple[Generation, ...], ...]
     """Of each turn from the first; none for turns that the model was not asked, since its context was full."""
 
 
-def draw_replies(engine: Engine, items: Sequence[Item], config: PairsConfig) -> list[Drawn]:
+def draw_replies(engine: Engine, items: Sequence[DrawTask], config: PairsConfig) -> list[Drawn]:
     """Return the draws for a batch of items, in order; they depend on seed, item, turn and number of draw.
 
     Raises:
@@ -61,7 +61,7 @@ def draw_replies(engine: Engine, items: Sequence[Item], config: PairsConfig) -> 
     return [by_id[item.id] for item in items]
 
 
-def _over_dialogue(engine: Engine, items: Sequence[Item], config: PairsConfig) -> list[Drawn]:
+def _over_dialogue(engine: Engine, items: Sequence[DrawTask], config: PairsConfig) -> list[Drawn]:
     asked = [
         (item, item.sample.dialogue, turn)
         for item in items
@@ -74,7 +74,9 @@ def _over_dialogue(engine: Engine, items: Sequence[Item], config: PairsConfig) -
     ]
 
 
-def _over_own_history(engine: Engine, items: Sequence[Item], config: PairsConfig) -> list[Drawn]:
+def _over_own_history(
+    engine: Engine, items: Sequence[DrawTask], config: PairsConfig
+) -> list[Drawn]:
     dialogues = {item.id: item.sample.dialogue for item in items}
     draws: dict[str, list[tuple[Generation, ...]]] = {item.id: [] for item in items}
     full: set[str] = set()
@@ -95,7 +97,7 @@ def _over_own_history(engine: Engine, items: Sequence[Item], config: PairsConfig
 
 
 def _asked(
-    engine: Engine, asked: Sequence[tuple[Item, Dialogue, int]], config: PairsConfig
+    engine: Engine, asked: Sequence[tuple[DrawTask, Dialogue, int]], config: PairsConfig
 ) -> list[tuple[Generation, ...]]:
     """Return the draws for each item at a turn of its dialogue."""
     if not asked:
@@ -112,7 +114,9 @@ def _asked(
     return [tuple(said[first : first + num]) for first in range(0, len(said), num)]
 
 
-def _prompt(item: Item, dialogue: Dialogue, turn: int, config: PairsConfig) -> tuple[Message, ...]:
+def _prompt(
+    item: DrawTask, dialogue: Dialogue, turn: int, config: PairsConfig
+) -> tuple[Message, ...]:
     sample = item.sample
     switches = sample.switches or ()
     text = sample.instruction.text if sample.instruction else None

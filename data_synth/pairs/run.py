@@ -16,7 +16,7 @@ from typing import Any, Final
 from data_synth.filters import FILTERS_VERSION
 from data_synth.pairs.choose import NO_PAIR, chosen_pairs, num_by_reason, why_no_pair
 from data_synth.pairs.config import PairsConfig
-from data_synth.pairs.draw import ADAPTER, Item, draw_replies
+from data_synth.pairs.draw import ADAPTER, DrawTask, draw_replies
 from data_synth.run_folder import CONFIG_FILE, SAMPLES_FILE, made_with, num_stored
 from gatt.config.load import config_dict, save_config
 from gatt.data.answers import VERSION as ANSWERS_VERSION
@@ -171,10 +171,10 @@ def used_samples(config: PairsConfig) -> list[GattSample]:
     return samples
 
 
-def items_of(samples: Sequence[GattSample], config: PairsConfig) -> list[Item]:
+def items_of(samples: Sequence[GattSample], config: PairsConfig) -> list[DrawTask]:
     """Return what is drawn: each sample under an instruction, once for each history."""
     instructed = [sample for sample in samples if not sample.is_plain]
-    return [Item(sample, history) for sample in instructed for history in config.histories]
+    return [DrawTask(sample, history) for sample in instructed for history in config.histories]
 
 
 def _decisive(config: PairsConfig, samples: Sequence[GattSample], weights: str) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _decisive(config: PairsConfig, samples: Sequence[GattSample], weights: str) 
 
 def _append_missing(
     store: RecordStore,
-    items: Sequence[Item],
+    items: Sequence[DrawTask],
     plain: Sequence[GattSample],
     config: PairsConfig,
     make: Callable[[], Engine],
@@ -218,7 +218,11 @@ def _append_missing(
 
 
 def _make(
-    store: RecordStore, items: Sequence[Item], num_done: int, config: PairsConfig, engine: Engine
+    store: RecordStore,
+    items: Sequence[DrawTask],
+    num_done: int,
+    config: PairsConfig,
+    engine: Engine,
 ) -> None:
     # An unfinished batch is made again as a whole; its first rows are stored already.
     size = config.batch_samples
@@ -239,7 +243,7 @@ def _make(
             bar.advance(sum(num_turns[start : start + size]))
 
 
-def _where_shown(item: Item, facts: TemplateFacts, config: PairsConfig) -> Item:
+def _where_shown(item: DrawTask, facts: TemplateFacts, config: PairsConfig) -> DrawTask:
     """Return the item with its changes of the instruction where the chat template shows them."""
     sample = item.sample
     is_behind_system = begins_with_system(

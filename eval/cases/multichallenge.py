@@ -16,13 +16,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from eval.records.case_file import CaseLine
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
 from gatt.runs.store import parsed_records
 from gatt.verifiers.judge import JUDGE
 
-Line = dict[str, Any]
-"""One case, with the keys of a case file."""
 AXES: Final = (
     "instruction_retention",
     "inference_memory",
@@ -33,7 +32,7 @@ AXES: Final = (
 JUDGE_PROMPT: Final = Path(__file__).with_name("multichallenge_judge.yaml")
 
 
-def import_cases(path: Path, axis: str) -> list[Line]:
+def import_cases(path: Path, axis: str) -> list[CaseLine]:
     """Return the lines of a copy of MultiChallenge as cases.
 
     Args:
@@ -53,11 +52,11 @@ def import_cases(path: Path, axis: str) -> list[Line]:
     return found
 
 
-def _axis_of(case: Line) -> str:
+def _axis_of(case: CaseLine) -> str:
     return str(case["instruction"]["value"])
 
 
-def _case(number: int, raw: dict[str, Any]) -> Line:
+def _case(number: int, raw: dict[str, Any]) -> CaseLine:
     conversation, axis, question, wanted = (
         raw.get(key) for key in ("CONVERSATION", "AXIS", "TARGET_QUESTION", "PASS_CRITERIA")
     )

@@ -15,16 +15,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from eval.records.case_file import CaseLine
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
 from gatt.runs.store import parsed_records
 from gatt.verifiers.judge import JUDGE
 
-Line = dict[str, Any]
-"""One case, with the keys of a case file."""
 
-
-def import_cases(path: Path) -> list[Line]:
+def import_cases(path: Path) -> list[CaseLine]:
     """Return the lines of a copy of RealGuardrails as cases.
 
     Raises:
@@ -36,7 +34,7 @@ def import_cases(path: Path) -> list[Line]:
     return cases
 
 
-def _case(number: int, raw: dict[str, Any]) -> Line:
+def _case(number: int, raw: dict[str, Any]) -> CaseLine:
     messages, guardrails = raw.get("messages"), raw.get("guardrails", [])
     if not isinstance(messages, list):
         raise DataError("no 'messages': expected a line of RealGuardrails")

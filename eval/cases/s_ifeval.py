@@ -13,19 +13,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from eval.records.case_file import CaseLine
 from gatt.data.bank.read import Bank, load_bank
 from gatt.errors import ConfigError, DataError
 from gatt.runs.store import parsed_records
 from gatt.verifiers.ifeval import IFEval
 
 FAMILY: Final = "s_ifeval"
-Line = dict[str, Any]
-"""One case, with the keys of a case file."""
 
 
 def import_cases(
     path: Path, num_exchanges: int, num: int | None = None, seed: int = 0
-) -> list[Line]:
+) -> list[CaseLine]:
     """Return the prompts as cases whose last turn has the constraints.
 
     Judge that turn alone: `gatt eval --cases=FILE --turns=[NUM_EXCHANGES + 1] --histories=[reference]`.
@@ -84,7 +83,7 @@ def _prompt(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _case(prompt: Mapping[str, Any], bank: Bank, num_exchanges: int, seed: int) -> Line:
+def _case(prompt: Mapping[str, Any], bank: Bank, num_exchanges: int, seed: int) -> CaseLine:
     spoken = list(_exchanges(bank, f"{seed}/{prompt['key']}"))
     between = [message for pair in spoken[:num_exchanges][::-1] for message in pair]
     return {

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from eval.records.case import Text
+from eval.records.case_file import CaseLine
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
 from gatt.runs.input_file import read_json
@@ -31,8 +32,6 @@ from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.judge import JUDGE
 
 T = TypeVar("T")
-Line = dict[str, Any]
-"""One case, with the keys of a case file."""
 
 FILE = "system_benchmark_eval_datas.json"
 EVENTS: Mapping[str, str] = {"align": "aligned_request", "misalign": "misaligned_request"}
@@ -58,7 +57,7 @@ class _Criterion:
     criteria_content: Text
 
 
-def import_cases(path: Path) -> list[Line]:
+def import_cases(path: Path) -> list[CaseLine]:
     """Return the sessions of a copy of SysBench as cases.
 
     A turn without a checklist is no event: the judge grades the whole system message there.
@@ -83,7 +82,7 @@ def import_cases(path: Path) -> list[Line]:
     return [_case(raw, f"{file} session {n}") for n, raw in enumerate(sessions, start=1)]
 
 
-def _case(raw: object, where: str) -> Line:
+def _case(raw: object, where: str) -> CaseLine:
     session = _record(_Session, raw, where)
     number = session.system_id
     identity = f"{number:03d}" if isinstance(number, int) else number

@@ -23,7 +23,7 @@ from eval.cases.build import Inputs
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.samples import Kind
-from eval.scoring.judge.config import Task
+from eval.scoring.judge.config import JudgeTask
 from gatt.data.catalog.ordinary_replies import ORDINARY, is_ordinary
 from gatt.data.catalog.read import Catalog
 from gatt.data.instruction import Entry
@@ -194,7 +194,7 @@ def _reason(
     return what, NOT_ASKED if config.judge else NO_JUDGE
 
 
-def _is_judged(config: EvalConfig, task: Task, arm: str, kind: Kind, turn: int) -> bool:
+def _is_judged(config: EvalConfig, task: JudgeTask, arm: str, kind: Kind, turn: int) -> bool:
     """Whether the judge is asked about an arm's reply to a turn."""
     judge = config.judge
     if judge is None or task not in judge.tasks or not judge.asks(kind, turn):

@@ -17,12 +17,12 @@ from eval.cases.asked_turns import asked_turns
 from eval.cases.build import load_inputs
 from eval.cases.unmeasured import refuse_unmeasured, triggers_of
 from eval.config import EvalConfig, config_of
-from eval.metrics.outcomes import Rows, rate_of
+from eval.metrics.outcomes import OutcomeColumns, rate_of
 from eval.metrics.table import METRICS
 from eval.records.arms import BASE, REMINDED
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
-from eval.scoring.verdict import RUNNER, judge
+from eval.scoring.verdict import RUNNER, judge_by_rules
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation
@@ -42,7 +42,7 @@ RATES: Final = ("joint", "keeps", "answers", "survival", "probe_recall", "false_
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSuite:
     """A suite, ready to be asked."""
 
     config: EvalConfig
@@ -54,7 +54,7 @@ class Prepared:
     """Where the dialogues come from."""
 
 
-def prepared(settings: Mapping[str, Any]) -> Prepared:
+def prepared(settings: Mapping[str, Any]) -> PreparedSuite:
     """Return the suite of a task's settings; equal settings get the same object.
 
     They hold `suite`, `arm`, and any key of `gatt eval` that is not one of `NOT_HERE`, nested or dotted.
@@ -66,7 +66,7 @@ def prepared(settings: Mapping[str, Any]) -> Prepared:
 
 
 @cache
-def _prepared(settings: str) -> Prepared:
+def _prepared(settings: str) -> PreparedSuite:
     config = _config(**json.loads(settings))
     catalog = config.instructions.load()
     inputs = load_inputs(config, catalog)
@@ -74,7 +74,7 @@ def _prepared(settings: str) -> Prepared:
     pool = triggers.entries if triggers else ()
     if line := refuse_unmeasured(config, inputs.cases, triggers).line():
         log.warning("%s", line)
-    return Prepared(config, {case.id: case for case in inputs.cases}, pool, inputs.source)
+    return PreparedSuite(config, {case.id: case for case in inputs.cases}, pool, inputs.source)
 
 
 def _config(arm: str, **given: Any) -> EvalConfig:
@@ -94,7 +94,7 @@ def _config(arm: str, **given: Any) -> EvalConfig:
     return config_of({**values, **given})
 
 
-def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list[Sample]:
+def judged(run: PreparedSuite, case: Case, said: Sequence[Mapping[str, Any]]) -> list[Sample]:
     """Return the samples of a case in the order of turns.
 
     A turn without a reply, because a limit ended the roll-out, is undecided: left out, it would look
@@ -106,7 +106,7 @@ def judged(run: Prepared, case: Case, said: Sequence[Mapping[str, Any]]) -> list
         reply = found.get((kind, turn), {"text": "", "finish": "context_limit", "num_tokens": 0})
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
         whole = Reply(case, turn, kind, case.user_turn(turn, kind), generation)
-        sample = judge(whole, run.config.arms[0], "own", run.pool)
+        sample = judge_by_rules(whole, run.config.arms[0], "own", run.pool)
         if (kind, turn) not in found:
             why = "no reply: a limit of Inspect ended the sample before"
             sample = replace(sample, verdicts=(Verdict("undecided", why, RUNNER, 1),))
@@ -123,7 +123,7 @@ def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
     samples = [replace(s, twin=f"{s.twin}#{n}") for n, one in enumerate(cases) for s in one]
     found: dict[str, float] = {}
     for metric in RATES:
-        rows = Rows.of(METRICS[metric].count(samples))
+        rows = OutcomeColumns.of(METRICS[metric].count(samples))
         parts = {f"{metric}_turn_{turn}": part for turn, part in rows.by_turn()}
         if parts and metric != "survival":
             parts = {metric: rows} | parts

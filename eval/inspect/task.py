@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from eval.inspect.suite import Prepared, judged, prepared, rates_of
+from eval.inspect.suite import PreparedSuite, judged, prepared, rates_of
 from eval.metrics.outcomes import keeps
 from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import Sample
@@ -67,7 +67,7 @@ _KINDS: Final = {
 }
 
 
-def _sample(run: Prepared, case: Case) -> inspect_dataset.Sample:
+def _sample(run: PreparedSuite, case: Case) -> inspect_dataset.Sample:
     opening = Dialogue(case.dialogue.id, (Message("user", case.user_turn(1)),))
     return inspect_dataset.Sample(
         id=case.id,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.outcomes import ALL as ALL
-from eval.metrics.outcomes import Outcome, Rate, Rows, rate_of
+from eval.metrics.outcomes import Outcome, OutcomeColumns, Rate, rate_of
 from eval.metrics.table import METRICS, VACUOUS, Metric
 from eval.records.case import Case
 from eval.records.samples import Sample
@@ -101,13 +101,15 @@ def curves(
 
 def _slices(
     outcomes: Sequence[Outcome], metric: Metric, able: AbstractSet[str] | None
-) -> Iterator[tuple[str, str, Rows]]:
-    yield from Rows.of(outcomes).slices()
+) -> Iterator[tuple[str, str, OutcomeColumns]]:
+    yield from OutcomeColumns.of(outcomes).slices()
     if able is None or not metric.is_by_ability:
         return
     for split in (ABLE, UNABLE):
         part = [o for o in outcomes if (_name(o) in able) == (split == ABLE)]
-        yield from ((split, f, rows) for of, f, rows in Rows.of(part).slices() if of == ALL)
+        yield from (
+            (split, f, rows) for of, f, rows in OutcomeColumns.of(part).slices() if of == ALL
+        )
 
 
 def _name(outcome: Outcome) -> str:

@@ -41,7 +41,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class OutcomeColumns:
     """Outcomes as columns, in order of turns: 10,000 dialogues are slow one by one."""
 
     turn: Codes
@@ -54,7 +54,7 @@ class Rows:
     """Codes of instructions below this are instructions; the rest are plain dialogues."""
 
     @classmethod
-    def of(cls, outcomes: Iterable[Outcome]) -> Rows:
+    def of(cls, outcomes: Iterable[Outcome]) -> OutcomeColumns:
         """Return the columns of outcomes in any order."""
         found = sorted(outcomes, key=lambda o: o.turn)
         samples = [o.sample for o in found]
@@ -75,13 +75,13 @@ class Rows:
             num_named=len(named),
         )
 
-    def where(self, chosen: npt.NDArray[Any] | slice) -> Rows:
+    def where(self, chosen: npt.NDArray[Any] | slice) -> OutcomeColumns:
         """Return the chosen rows (a mask, indices or a slice)."""
         columns = ("turn", "split", "family", "value")
         found: dict[str, Any] = {name: getattr(self, name)[chosen] for name in columns}
         return replace(self, ways=self.ways.where(chosen), **found)
 
-    def slices(self) -> Iterator[tuple[str, str, Rows]]:
+    def slices(self) -> Iterator[tuple[str, str, OutcomeColumns]]:
         """Yield split, family and rows: the total, each split, each family, each of both."""
         families = dict.fromkeys(self.family.tolist())
         for split in (ALL, *dict.fromkeys(self.split.tolist())):
@@ -91,7 +91,7 @@ class Rows:
                 if len(rows.turn):
                     yield split, family, rows
 
-    def by_turn(self) -> Iterator[tuple[int, Rows]]:
+    def by_turn(self) -> Iterator[tuple[int, OutcomeColumns]]:
         """Yield each turn and its rows, in order."""
         turns, starts, sizes = np.unique(self.turn, return_index=True, return_counts=True)
         for turn, start, size in zip(turns, starts, sizes, strict=True):
@@ -124,7 +124,7 @@ class Rate:
     """The rate over all outcomes if every undecided one had gone badly, or well."""
 
 
-def rate_of(rows: Rows, *, is_pass_good: bool = True) -> Rate:
+def rate_of(rows: OutcomeColumns, *, is_pass_good: bool = True) -> Rate:
     """Return the rate of outcomes with its interval, see `eval.metrics.intervals`.
 
     Args:

@@ -27,7 +27,7 @@ from eval.metrics.intervals import (
     num_groups,
     paired_interval,
 )
-from eval.metrics.outcomes import ALL, Outcome, Rows
+from eval.metrics.outcomes import ALL, Outcome, OutcomeColumns
 from eval.metrics.table import METRICS
 from eval.records.arms import CANNED
 from eval.records.samples import Sample
@@ -120,7 +120,7 @@ def _decided(outcomes: Iterable[Outcome]) -> dict[tuple[str, ...], Outcome]:
 
 def _pairs(
     ours: Mapping[tuple[str, ...], Outcome], theirs: Mapping[tuple[str, ...], Outcome]
-) -> Rows:
+) -> OutcomeColumns:
     """Return the outcomes of both as rows whose value is -1, 0 or 1: ours less theirs.
 
     Cases of other files may have the same ids: only replies to the same words are a pair.
@@ -128,7 +128,7 @@ def _pairs(
     alike = (k for k in ours if k in theirs and _asked(ours[k].sample) == _asked(theirs[k].sample))
     shared = sorted(alike, key=lambda k: ours[k].turn)
     values = [(ours[k].status == "pass") - (theirs[k].status == "pass") for k in shared]
-    rows = Rows.of(ours[k] for k in shared)
+    rows = OutcomeColumns.of(ours[k] for k in shared)
     return replace(rows, value=np.array(values, dtype=np.float64))
 
 
@@ -137,10 +137,10 @@ def _asked(sample: Sample) -> tuple[str, str]:
     return sample.user, sample.instruction.text if sample.instruction else ""
 
 
-def _differences(where: dict[str, Any], rows: Rows) -> Iterator[Difference]:
+def _differences(where: dict[str, Any], rows: OutcomeColumns) -> Iterator[Difference]:
     for split, family, part in rows.slices():
         if family == ALL:
-            turns: list[tuple[int | None, Rows]] = list(part.by_turn())
+            turns: list[tuple[int | None, OutcomeColumns]] = list(part.by_turn())
             for turn, pairs in [*turns, (None, part)] if len(turns) > 1 else turns:
                 values = pairs.value.astype(np.int64)
                 yield Difference(

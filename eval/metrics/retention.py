@@ -13,10 +13,10 @@ from itertools import groupby
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from eval.metrics.ability import ABLE, UNABLE, able_instructions
 from eval.metrics.curves import by_arm
+from eval.metrics.intervals import Floats
 from eval.metrics.outcomes import ALL, Outcome, joint, keeps
 from eval.records.arms import ALONE, CANNED
 from eval.records.samples import Sample
@@ -24,8 +24,6 @@ from eval.records.samples import Sample
 NUM_RESAMPLES: Final = 1000
 LEAST_CASES: Final = 20
 """Fewer cases get no interval: too few to say more than their counts."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +80,12 @@ def retentions(samples: Sequence[Sample], seed: int = 0) -> list[Retention]:
     return found
 
 
-Pair = tuple[Outcome, Outcome]
+OutcomePair = tuple[Outcome, Outcome]
 
 
 def _slices(
-    pairs: Sequence[Pair], able: frozenset[str]
-) -> Iterator[tuple[str, str, int | None, list[Pair]]]:
+    pairs: Sequence[OutcomePair], able: frozenset[str]
+) -> Iterator[tuple[str, str, int | None, list[OutcomePair]]]:
     """Yield each split, family and turn that has pairs, and all turns together."""
     families = sorted({o.sample.family for o, _ in pairs})
     for split in (ALL, ABLE, UNABLE):
@@ -101,12 +99,14 @@ def _slices(
                 yield split, family, None, part
 
 
-def _name(pair: Pair) -> str:
+def _name(pair: OutcomePair) -> str:
     instruction = pair[0].sample.instruction
     return instruction.id if instruction else ""
 
 
-def _retention(pairs: Iterable[Pair], seed: int, *, turn: int | None, **where: str) -> Retention:
+def _retention(
+    pairs: Iterable[OutcomePair], seed: int, *, turn: int | None, **where: str
+) -> Retention:
     cases: dict[tuple[str, ...], list[int]] = {}
     for ours, theirs in pairs:
         counts = cases.setdefault(ours.sample.case, [0, 0])

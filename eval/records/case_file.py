@@ -45,6 +45,9 @@ from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers import build
 
+CaseLine = dict[str, Any]
+"""One case, with the keys of a case file."""
+
 _LONG_MESSAGE_WORDS: Final = 12
 RESERVED: Final = ("all", "plain", "combined")
 """Names of tables for totals, for cases without instruction and for several families at once."""

@@ -11,7 +11,7 @@ from eval.records.arms import ALONE, CANNED, History, is_stepwise, slips_of
 from eval.records.case import BLANK, Case, Reply
 from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
-from eval.rollout.workers import Piece, Rows
+from eval.rollout.workers import CaseBatch, RolloutSteps
 from gatt.data.instruction import Entry
 from gatt.errors import StoreError
 from gatt.generation.base import Generation
@@ -22,7 +22,7 @@ WORDS: Final = "words"
 RULES: Final = ("verifiers", "own_kinds", "cases", "false_triggers", "leaks", WORDS)
 """Settings that may differ: what judges. The words of the cases are compared apart."""
 
-Row = Mapping[str, Any]
+EarlierRow = Mapping[str, Any]
 
 
 def read_earlier(
@@ -30,7 +30,7 @@ def read_earlier(
     cases: Sequence[Case],
     settings: Mapping[str, Any],
     weights: Mapping[str, str],
-) -> dict[str, Row] | None:
+) -> dict[str, EarlierRow] | None:
     """Return the rows of `config.replies_from` by key, complete and to the same words; None without it.
 
     Args:
@@ -65,7 +65,7 @@ def read_earlier(
             f"{path}: given to other dialogues, instructions, probes or announcements than today's cases "
             "have: expected the same words: evaluate anew"
         )
-    rows: dict[str, Row] = {row["key"]: row for row in read_rows(path)}
+    rows: dict[str, EarlierRow] = {row["key"]: row for row in read_rows(path)}
     for arm, history, case in product(config.arms, config.histories, cases):
         if missing := [k for k in row_keys(arm, history, case, config) if k not in rows]:
             raise StoreError(
@@ -75,7 +75,7 @@ def read_earlier(
 
 
 def _replies(
-    case: Case, row: Row, arm: str, history: History, earlier: Mapping[str, Row]
+    case: Case, row: EarlierRow, arm: str, history: History, earlier: Mapping[str, EarlierRow]
 ) -> Iterator[Reply]:
     if "said" in row:
         turn = int(row["key"].rpartition("/")[2])
@@ -93,7 +93,7 @@ def _replies(
 
 
 def _read(
-    case: Case, turn: int, reply: str, arm: str, history: History, earlier: Mapping[str, Row]
+    case: Case, turn: int, reply: str, arm: str, history: History, earlier: Mapping[str, EarlierRow]
 ) -> tuple[str, ...]:
     """Return the replies that the arm read in its history, as the roll-out gave them."""
     if arm == ALONE:
@@ -110,12 +110,12 @@ def _read(
 
 
 def rows_judged_again(
-    pieces: Sequence[Piece],
-    earlier: Mapping[str, Row],
+    pieces: Sequence[CaseBatch],
+    earlier: Mapping[str, EarlierRow],
     config: EvalConfig,
     pool: Sequence[Entry],
     done: Collection[str],
-) -> Rows:
+) -> RolloutSteps:
     """Yield the rows of all pieces, those of a piece together.
 
     Args:

@@ -22,7 +22,7 @@ from gatt.generation.base import Engine, Generation, GenerationRequest
 
 Asked = tuple[GenerationRequest, Callable[[Generation], Reply]]
 """A request, and what makes the reply of its generation."""
-Step = tuple[list[Reply], list[Asked]]
+RolloutStep = tuple[list[Reply], list[Asked]]
 """Replies that need no asking, and what is asked: who asks adds its replies to the first list."""
 
 
@@ -55,7 +55,7 @@ def roll_out(
     adapter = arm if arm in config.adapters else None
     params = config.sampling.params(config.seed)
     order = {case.id: index for index, case in enumerate(cases)}
-    steps: Iterable[Step]
+    steps: Iterable[RolloutStep]
     if is_stepwise(arm, history):
         steps = own_steps(cases, arm, config, said, slips_of(history))
     elif arm == CANNED:
@@ -110,7 +110,7 @@ def own_steps(
     config: EvalConfig,
     said: Mapping[str, Sequence[Generation]] | None = None,
     num_slips: int = 0,
-) -> Iterator[Step]:
+) -> Iterator[RolloutStep]:
     """Return the steps of a roll-out in own history; see `roll_out`.
 
     The first `num_slips` replies are the dialogue's, which ignore the instruction: nobody is asked for them.

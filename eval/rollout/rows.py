@@ -20,7 +20,7 @@ from eval.metrics.outcomes import folded
 from eval.records.arms import History, is_stepwise, slips_of
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
-from eval.scoring.verdict import judge
+from eval.scoring.verdict import judge_by_rules
 from gatt.data.instruction import Entry
 from gatt.errors import DataError, StoreError
 from gatt.generation.base import Generation
@@ -69,7 +69,7 @@ def rows_of_step(
             row["said"] = asdict(next(r.generation for r in members if r.kind == "turn"))
         turns = judged_turns(case, config, arm, history)
         judged = [r for r in members if r.kind == "probe" or r.turn in turns]
-        row["samples"] = [judge(r, arm, history, pool).as_dict() for r in judged]
+        row["samples"] = [judge_by_rules(r, arm, history, pool).as_dict() for r in judged]
         if not number and tokens:
             row["tokens"] = dict(tokens)
         yield row

@@ -19,13 +19,13 @@ from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.pool import EngineAnywhere, work_on_cluster
 from gatt.models.template_facts import inspect_template, usable_placement
 
-Row = dict[str, Any]
-Rows = Generator[list[Row], None, None]
+RolloutRow = dict[str, Any]
+RolloutSteps = Generator[list[RolloutRow], None, None]
 """The rows of one step of a roll-out at a time: a step is stored as a whole."""
 
 
 @dataclass(frozen=True)
-class Piece:
+class CaseBatch:
     """The missing replies of one arm to a batch of cases."""
 
     arm: str
@@ -36,8 +36,8 @@ class Piece:
 
 
 def rows_of_piece(
-    piece: Piece, engine: Engine, config: EvalConfig, pool: Sequence[Entry]
-) -> Iterator[list[Row]]:
+    piece: CaseBatch, engine: Engine, config: EvalConfig, pool: Sequence[Entry]
+) -> Iterator[list[RolloutRow]]:
     """Yield the rows of a piece, judged, as soon as their step is done.
 
     The configuration has a placement that the template takes; `pool` counts for false triggers.
@@ -59,11 +59,11 @@ def rows_of_piece(
 
 
 def rows_made_here(
-    pieces: Sequence[Piece],
+    pieces: Sequence[CaseBatch],
     engine: Callable[[], Engine],
     config: EvalConfig,
     pool: Sequence[Entry],
-) -> Rows:
+) -> RolloutSteps:
     """Yield the rows of all pieces, made by one engine; without a piece none is loaded."""
     if pieces:
         made = engine()
@@ -73,12 +73,12 @@ def rows_made_here(
 
 
 def rows_made_on_cluster(
-    pieces: Sequence[Piece],
+    pieces: Sequence[CaseBatch],
     engine: Callable[[], Engine] | None,
     config: EvalConfig,
     pool: Sequence[Entry],
     cluster: RayConfig,
-) -> Rows:
+) -> RolloutSteps:
     """Yield the rows of all pieces in their order, whichever worker made them.
 
     A piece arrives as a whole: an interruption loses the pieces in work.
@@ -108,12 +108,12 @@ def rows_made_on_cluster(
 
 def _worker(
     config: EvalConfig, pool: Sequence[Entry], make: Callable[[], Engine]
-) -> Callable[[Piece], list[Row]]:
+) -> Callable[[CaseBatch], list[RolloutRow]]:
     """Return, in a worker, the function that makes the rows of a piece."""
     engine = make()
     config = with_usable_placement(config, engine)
 
-    def rows(piece: Piece) -> list[Row]:
+    def rows(piece: CaseBatch) -> list[RolloutRow]:
         return [row for step in rows_of_piece(piece, engine, config, pool) for row in step]
 
     return rows

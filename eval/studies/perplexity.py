@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from eval.cases.build import refuse_overlap
 from eval.records.arms import BASE
 from gatt.config.load import config_dict
-from gatt.data.hash_split import Part
+from gatt.data.hash_split import SplitName
 from gatt.errors import ConfigError, DataError
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.runs.atomic_file import atomic_write_json, refuse_unwritable
@@ -50,7 +50,7 @@ class PerplexityConfig:
     """The base model; a local one."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=8, max_turns=20))
     """Where the dialogues come from; their replies must be people's own."""
-    part: Part | None = "eval"
+    part: SplitName | None = "eval"
     """Part of the source's dialogues; training takes another. Null takes all."""
     num_dialogues: int = 64
     """Most dialogues, the first of the source behind those that are skipped."""

@@ -21,7 +21,7 @@ from gatt.comb.comb import IGNORE, Comb
 from gatt.comb.objectives.table import NUMBERS, READING_REFERENCE
 from gatt.errors import DataError
 
-Layout = Literal["comb", "expanded"]
+RowLayout = Literal["comb", "expanded"]
 COLUMNS = ("input_ids", "labels", "forks", "lengths", "objectives", "partners", "teachers")
 TRUNK = 0
 """Branch id of trunk tokens, and the fork of a trunk; branches count from 1 within their document."""
@@ -95,7 +95,7 @@ class GattCollator:
     """
 
     pad_token_id: int
-    layout: Layout = "comb"
+    layout: RowLayout = "comb"
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """Return the batch of rows of `combs_to_features`."""

@@ -65,7 +65,7 @@ def batch_loss(
         ValueError: a packed row for a model without that attention.
         TrainingError: a model that ignores `logits_to_keep`.
     """
-    targets = Targets.of(batch)
+    targets = SupervisedTokens.of(batch)
     base, head = causal_lm(model), Head(model)
     forward = base.forward
     labels_N, numbers_N, pairs_N = (
@@ -119,7 +119,7 @@ def reference_hidden(
     """
     batch = of_reference(batch)
     labels_BT = batch["labels"].masked_fill(~objectives.reads_reference(batch), IGNORE)
-    targets = Targets.of({**batch, "labels": labels_BT})
+    targets = SupervisedTokens.of({**batch, "labels": labels_BT})
     inputs = targets.inputs(model, batch, backend, lengths)
     return Head(model).in_place(model, inputs, lambda hidden: targets.pick(model, hidden))
 
@@ -131,7 +131,7 @@ def supervised_logits(
 
     Arguments and errors are those of `batch_loss`.
     """
-    targets, head = Targets.of(batch), Head(model).module
+    targets, head = SupervisedTokens.of(batch), Head(model).module
     scored = head.forward
     with replaced(head, lambda hidden: scored(targets.pick(model, hidden)[None])):
         logits_NV = model(**targets.inputs(model, batch, backend)).logits[0]
@@ -139,7 +139,7 @@ def supervised_logits(
 
 
 @dataclass(frozen=True)
-class Targets:
+class SupervisedTokens:
     """The supervised tokens of a batch, and where the hidden states stand that predict them."""
 
     places_N: torch.Tensor
@@ -152,7 +152,7 @@ class Targets:
     graph, for which DDP waits."""
 
     @classmethod
-    def of(cls, batch: Mapping[str, torch.Tensor]) -> Targets:
+    def of(cls, batch: Mapping[str, torch.Tensor]) -> SupervisedTokens:
         """Return those of a packed row, by its `source`, or of padded rows, each by the token before."""
         labels_BT = batch["labels"]
         if "source" in batch:

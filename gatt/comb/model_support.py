@@ -9,7 +9,7 @@ import torch
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
 from gatt.comb.attention.backend import SLIDING, enable_comb_attention
-from gatt.comb.collator import GattCollator, Layout, combs_to_features
+from gatt.comb.collator import GattCollator, RowLayout, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import supervised_logits
 
@@ -112,7 +112,7 @@ def packing_problem(
     return f"a trial forward pass gave logits {error:.2g} off those of plain rows, relative to the largest"
 
 
-def _logits(model: Any, combs: Sequence[Comb], layout: Layout) -> torch.Tensor:
+def _logits(model: Any, combs: Sequence[Comb], layout: RowLayout) -> torch.Tensor:
     """Return the logits of all supervised tokens, in the order of the branches."""
     collate = GattCollator(pad_token_id=0, layout=layout)
     found = []

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from gatt.cli import CommandParser, path_argument
-from gatt.config.load import Key, config_file, keys_of, load_config, shown
+from gatt.config.load import ConfigKey, config_file, keys_of, load_config, shown
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:
     return "\n".join([f"configuration keys ({where}):", *own, *_group_lines(keys, groups)])
 
 
-def _group_lines(keys: Mapping[str, Key], groups: Iterable[str]) -> Iterator[str]:
+def _group_lines(keys: Mapping[str, ConfigKey], groups: Iterable[str]) -> Iterator[str]:
     """Yield the keys of nested configurations; where the same keys were shown before, their place alone."""
     places: dict[str, str] = {}
     for group in groups:
@@ -76,7 +76,7 @@ def _wrapped(text: str, width: int = 98) -> list[str]:
     return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
-def _key_lines(keys: Mapping[str, Key], names: Iterable[str]) -> Iterator[str]:
+def _key_lines(keys: Mapping[str, ConfigKey], names: Iterable[str]) -> Iterator[str]:
     for name in names:
         key = keys[name]
         if key.holds is None:

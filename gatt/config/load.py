@@ -209,7 +209,7 @@ def save_config(config: object, path: Path) -> None:
     atomic_write_text(path, to_yaml(config))
 
 
-class Key(NamedTuple):
+class ConfigKey(NamedTuple):
     """One key of a configuration: `owner` has the field; a required one has the default `MISSING`."""
 
     annotation: Any
@@ -230,13 +230,13 @@ class Key(NamedTuple):
 
 
 @cache
-def keys_of(cls: type) -> dict[str, Key]:
+def keys_of(cls: type) -> dict[str, ConfigKey]:
     """Return every dotted key of a configuration class, depth first in the order of its fields."""
-    keys: dict[str, Key] = {}
+    keys: dict[str, ConfigKey] = {}
     for field in dataclasses.fields(cls):
         made = field.default_factory
         default = field.default if made is dataclasses.MISSING else made()
-        key = Key(typing.get_type_hints(cls)[field.name], default, field.name, cls)
+        key = ConfigKey(typing.get_type_hints(cls)[field.name], default, field.name, cls)
         keys[field.name] = key
         for name, inner in keys_of(key.holds).items() if key.holds else ():
             # A part may have other defaults here than in its class.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Literal, get_args
 
-Part = Literal["train", "validation", "eval"]
-PARTS: tuple[str, ...] = get_args(Part)
+SplitName = Literal["train", "validation", "eval"]
+PARTS: tuple[str, ...] = get_args(SplitName)
 SHARES = (0.7, 0.1, 0.2)
 """Shares of `PARTS`, in their order."""
 
 
-def partition(dialogue_id: str) -> Part:
+def partition(dialogue_id: str) -> SplitName:
     """Return the part that a dialogue belongs to: equal ids give equal parts on every machine.
 
     No seed goes in: a seed that differed between training and evaluation

@@ -13,7 +13,7 @@ from typing import Final
 
 from gatt.data.bank.read import SpeakerQuestion, load_bank
 from gatt.data.dialogue import Dialogue, Message
-from gatt.data.hash_split import Part
+from gatt.data.hash_split import SplitName
 from gatt.data.instruction import Instruction
 from gatt.data.parts import Part as InstructionPart
 from gatt.data.switches import Switch
@@ -26,7 +26,7 @@ def with_speaker_turns(
     dialogue: Dialogue,
     instruction: Instruction | None,
     seed: str,
-    part: Part | None = None,
+    part: SplitName | None = None,
     share: float = SHARE,
     last_turn: int | None = None,
 ) -> Dialogue:
@@ -69,7 +69,7 @@ def asking_the_speaker(
     instruction: Instruction | None,
     switches: Sequence[Switch],
     seed: str,
-    part: Part | None,
+    part: SplitName | None,
     *,
     is_own: bool,
     turns: Sequence[int] = (),
@@ -100,7 +100,7 @@ def with_questions_between(
     dialogue: Dialogue,
     instruction: Instruction | None,
     seed: str,
-    part: Part | None = None,
+    part: SplitName | None = None,
     turns: Sequence[int] = (),
     topic_share: float | None = None,
 ) -> Dialogue:
@@ -150,7 +150,7 @@ Exchange = tuple[Message, Message]
 
 
 def _of_speaker(
-    instruction: Instruction, part: Part | None, rng: random.Random
+    instruction: Instruction, part: SplitName | None, rng: random.Random
 ) -> Iterator[Exchange]:
     for asked in _questions(instruction.facts, part, rng, NAME_SHARE):
         expect = asked.expectation(instruction.facts[asked.fact])
@@ -161,7 +161,9 @@ EVALUATED: Final = 3
 """Every so many-th message that asks for what is forbidden is not for training."""
 
 
-def _topic(topic: InstructionPart, part: Part | None, rng: random.Random) -> Iterator[Exchange]:
+def _topic(
+    topic: InstructionPart, part: SplitName | None, rng: random.Random
+) -> Iterator[Exchange]:
     asks = [
         ask
         for place, ask in enumerate(topic.asks)
@@ -180,7 +182,7 @@ instruction gives one: it is what people ask a bot for. In the others the name m
 
 def _questions(
     facts: Mapping[str, tuple[str, ...]],
-    part: Part | None,
+    part: SplitName | None,
     rng: random.Random,
     name_share: float = 0.0,
 ) -> Iterator[SpeakerQuestion]:

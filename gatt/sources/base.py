@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gatt.data.dialogue import Dialogue, Message
-from gatt.data.hash_split import Part, partition
+from gatt.data.hash_split import SplitName, partition
 from gatt.errors import DataError
 from gatt.sources.config import SourceConfig
 from gatt.sources.reasons import (
@@ -108,7 +108,7 @@ def select(
     candidates: Iterable[Dialogue],
     config: SourceConfig,
     report: SourceReport,
-    part: Part | None = None,
+    part: SplitName | None = None,
 ) -> list[Dialogue]:
     """Return the dialogues that the configuration asks for, in the order of its seed.
 

@@ -17,13 +17,13 @@ from typing import TypeVar
 from gatt.data.bank.read import Bank, Question, Told, load_bank
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.expectation import Expectation
-from gatt.data.hash_split import Part, partition
+from gatt.data.hash_split import SplitName, partition
 from gatt.errors import ConfigError
 from gatt.sources import chitchat
 from gatt.sources.base import SourceReport
 from gatt.sources.config import DEFAULT_NUM, SourceConfig
 
-Row = TypeVar("Row")
+Choice = TypeVar("Choice")
 ASKED_SHARE = 0.5
 """Share of the turns that expect something, where the configuration names none."""
 TOLD_SHARE = 0.2
@@ -56,7 +56,7 @@ class Pool:
         return len(self.questions) + len(self.small_talk)
 
 
-def read(config: SourceConfig, report: SourceReport, part: Part | None) -> Iterator[Dialogue]:
+def read(config: SourceConfig, report: SourceReport, part: SplitName | None) -> Iterator[Dialogue]:
     """Yield the conversations of a part (None: of all), as many as the configuration asks for.
 
     The id of a conversation decides its part, and its rows are of the same part: no question of training
@@ -77,7 +77,7 @@ def read(config: SourceConfig, report: SourceReport, part: Part | None) -> Itera
         yield conversation(identity, pool, config, num_turns, rng)
 
 
-def identities(prefix: str, seed: int, part: Part | None) -> Iterator[tuple[str, Part]]:
+def identities(prefix: str, seed: int, part: SplitName | None) -> Iterator[tuple[str, SplitName]]:
     """Yield the ids of a part and their parts, without end."""
     for index in count():
         identity = f"{prefix}-{seed}-{index:05d}"
@@ -160,13 +160,13 @@ def _told(told: Told) -> tuple[Turn, Turn]:
     return Turn(told.tell, told.tell_reply), Turn(told.ask, told.reply, told.expectation)
 
 
-def written_small_talk(part: Part | None, rng: random.Random) -> list[Turn]:
+def written_small_talk(part: SplitName | None, rng: random.Random) -> list[Turn]:
     """Return the bank's small talk of a part in a random order."""
     bank = load_bank() if part is None else load_bank().part(part)
     return [Turn(s.say, s.reply) for s in _shuffled(bank.small_talk, rng)]
 
 
-def _of_people(part: Part, num_turns: int, rng: random.Random) -> list[Turn]:
+def _of_people(part: SplitName, num_turns: int, rng: random.Random) -> list[Turn]:
     """Return exchanges of people's chats in their order, of as many chats as it takes."""
     turns: list[Turn] = []
     for dialogue in _shuffled(_chats(part), rng):
@@ -177,10 +177,10 @@ def _of_people(part: Part, num_turns: int, rng: random.Random) -> list[Turn]:
 
 
 @cache
-def _chats(part: Part) -> tuple[Dialogue, ...]:
+def _chats(part: SplitName) -> tuple[Dialogue, ...]:
     found = chitchat.read(SourceConfig(), SourceReport("chitchat"))
     return tuple(dialogue for dialogue in found if partition(dialogue.id) == part)
 
 
-def _shuffled(rows: Sequence[Row], rng: random.Random) -> list[Row]:
+def _shuffled(rows: Sequence[Choice], rng: random.Random) -> list[Choice]:
     return rng.sample(list(rows), len(rows))

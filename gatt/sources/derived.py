@@ -22,7 +22,7 @@ from gatt.data.reply_facts import ReplyFact, expectation_of, facts_of
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.words import words
 
-Key = tuple[str, ...]
+FactKey = tuple[str, ...]
 _OF_ITSELF: Final = frozenset({"link", "code"})
 """Kinds of facts that mean the same wherever they stand."""
 _OF_ANYTHING: Final = frozenset({
@@ -38,7 +38,7 @@ class TrainedFacts:
     """Facts of the replies of training dialogues, and in which dialogues they stand."""
 
     def __init__(self) -> None:
-        self._in: dict[Key, set[str]] = {}
+        self._in: dict[FactKey, set[str]] = {}
         """Key of a fact -> ids of training dialogues, two at most."""
 
     def counted(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
@@ -60,7 +60,7 @@ class TrainedFacts:
         and facts that no other dialogue for training says of the same thing, are not asked for.
         """
         messages: list[Message] = list(dialogue.messages)
-        said: set[Key] = set()
+        said: set[FactKey] = set()
         for place, message in enumerate(messages):
             facts = facts_of(message.content)
             if message.role == "assistant":
@@ -72,7 +72,7 @@ class TrainedFacts:
         return replace(dialogue, messages=tuple(messages))
 
     def _expectation(
-        self, message: str, reply: str, said: set[Key], dialogue_id: str
+        self, message: str, reply: str, said: set[FactKey], dialogue_id: str
     ) -> Expectation | None:
         asked = [
             fact
@@ -83,7 +83,7 @@ class TrainedFacts:
         return expectation_of(reply, asked)
 
 
-def _keys(fact: ReplyFact, message: str, reply: str) -> Iterator[Key]:
+def _keys(fact: ReplyFact, message: str, reply: str) -> Iterator[FactKey]:
     """Yield what a fact is known by: itself, or with its unit and each word that says what it is about.
 
     A name is about what its reply says, a number about what the message says as well.

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from gatt.data.dialogue import Dialogue
 from gatt.data.expectation import Expectation
-from gatt.data.hash_split import Part
+from gatt.data.hash_split import SplitName
 from gatt.errors import DataError
 from gatt.runs.input_file import read_text
 from gatt.runs.store import parsed_records
@@ -32,7 +32,7 @@ BETWEEN: Final = "|"
 """What parts several texts of a CSV field."""
 
 
-def read(config: SourceConfig, report: SourceReport, part: Part | None) -> Iterator[Dialogue]:
+def read(config: SourceConfig, report: SourceReport, part: SplitName | None) -> Iterator[Dialogue]:
     """Yield dialogues over the questions of a file, as many as the configuration asks for.
 
     The parts differ in their ids and small talk; the questions are the same, since they are few and the

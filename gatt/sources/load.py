@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from gatt.data.dialogue import Dialogue
-from gatt.data.hash_split import Part
+from gatt.data.hash_split import SplitName
 from gatt.sources import chitchat, conversations, faq, hub, jsonl
 from gatt.sources.base import SourceReport, select
 from gatt.sources.config import SourceConfig
@@ -22,13 +22,15 @@ and in `gatt.sources.config`, one test. `questions`, which needs a model that an
 (`gatt.sources.questions`)."""
 
 
-ENDLESS: Final[Mapping[str, Callable[[SourceConfig, SourceReport, Part | None], Iterator[Dialogue]]]] = {
+ENDLESS: Final[Mapping[str, Callable[[SourceConfig, SourceReport, SplitName | None], Iterator[Dialogue]]]] = {
     "conversations": conversations.read, "faq": faq.read,
 }  # fmt: skip
 """The same for sources that make as many dialogues of a part as are asked for."""
 
 
-def load_dialogues(config: SourceConfig, part: Part | None) -> tuple[list[Dialogue], SourceReport]:
+def load_dialogues(
+    config: SourceConfig, part: SplitName | None
+) -> tuple[list[Dialogue], SourceReport]:
     """Return the dialogues of a part (None: all) and the account of what was dropped; not for `questions`.
 
     Every dialogue starts with a user message, has no system message and consists of `min_turns` to

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import yaml
 
 from gatt.data.dialogue import Dialogue, Message, parse_dialogue
-from gatt.data.hash_split import PARTS, Part, partition
+from gatt.data.hash_split import PARTS, SplitName, partition
 from gatt.errors import ConfigError
 from gatt.generation.base import Engine, Generation, GenerationRequest, SamplingParams, forget
 from gatt.runs.provenance import fingerprint
@@ -39,7 +39,7 @@ class Script(NamedTuple):
     user_turns: tuple[str, ...]
 
 
-class Bank(NamedTuple):
+class MessageBank(NamedTuple):
     """User messages of all topics, in a plausible order, and greetings that may come before the first."""
 
     openers: tuple[str, ...]
@@ -47,14 +47,16 @@ class Bank(NamedTuple):
 
 
 @cache
-def question_bank() -> Bank:
+def question_bank() -> MessageBank:
     """Return the bank that comes with the package."""
     file = resources.files("gatt.sources").joinpath("data", "questions.yaml")
     raw = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return Bank(tuple(raw["openers"]), {t["id"]: tuple(t["messages"]) for t in raw["topics"]})
+    return MessageBank(
+        tuple(raw["openers"]), {t["id"]: tuple(t["messages"]) for t in raw["topics"]}
+    )
 
 
-def make_scripts(config: SourceConfig, num: int, part: Part | None = None) -> list[Script]:
+def make_scripts(config: SourceConfig, num: int, part: SplitName | None = None) -> list[Script]:
     """Return `num` scripts of at most `max_turns` user messages.
 
     A script's id decides its part (`gatt.data.hash_split`), and its topics are drawn
@@ -100,7 +102,7 @@ def _chain(
 
 def answered_questions(
     config: SourceConfig,
-    part: Part | None,
+    part: SplitName | None,
     num: int,
     engine: Callable[[], Engine],
     params: SamplingParams,

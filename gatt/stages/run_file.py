@@ -50,7 +50,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Run:
+class PipelineRun:
     """What a run file asks for; all of it is valid."""
 
     output_dir: Path
@@ -66,7 +66,7 @@ class Run:
         return next((stage.config for stage in self.stages if stage.name == name), None)
 
 
-def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
+def load_run(path: Path, overrides: Sequence[str] = ()) -> PipelineRun:
     """Return the run of a file and dotted overrides (`train.learning_rate=1e-4`).
 
     Args:
@@ -95,7 +95,7 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> Run:
     ]
     if problems:
         raise ConfigError("; ".join(f"{path}: {problem}" for problem in problems))
-    return Run(output_dir, tuple(stages))
+    return PipelineRun(output_dir, tuple(stages))
 
 
 def _model_of_stages(values: Mapping[str, Any]) -> Source:

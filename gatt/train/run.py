@@ -75,7 +75,7 @@ class TrainResult:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A run that is ready to train."""
 
     config: TrainConfig
@@ -165,7 +165,7 @@ def open_store(config: TrainConfig, args: Any) -> TrainStore:
     return store
 
 
-def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
+def prepare(config: TrainConfig, args: Any, store: TrainStore) -> PreparedRun:
     """Return the trainer of a run with its rows, which are kept in its folder; nothing is trained yet.
 
     Args:
@@ -218,7 +218,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> Prepared:
     trainer = RowTrainer(model, config, args, rows.rows, report, tokenizer=tokenizer)
     # An adapter of which it is not known what it was trained on makes one of which it is not known either.
     trained_on = None if earlier is None else rows.trained_on | earlier
-    prepared = Prepared(config, trainer, report, store, trained_on)
+    prepared = PreparedRun(config, trainer, report, store, trained_on)
     if evaluator is not None and config.track:
         from gatt.train.tracking import AdherenceTracker
 
@@ -265,7 +265,7 @@ def _trained_before(config: TrainConfig) -> TrainedOn | None:
     return found
 
 
-def _run(prepared: Prepared, day: date) -> TrainResult:
+def _run(prepared: PreparedRun, day: date) -> TrainResult:
     """Train from the last checkpoint on and write the adapter."""
     config, trainer, store = prepared.config, prepared.trainer, prepared.store
     more: dict[str, Any] = {

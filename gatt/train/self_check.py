@@ -17,7 +17,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 
 from gatt.comb.attention.backend import Backend, enable_comb_attention
-from gatt.comb.collator import GattCollator, Layout, combs_to_features
+from gatt.comb.collator import GattCollator, RowLayout, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss
 from gatt.comb.model_support import most_error
@@ -191,7 +191,7 @@ def _small_combs(vocabulary: int) -> list[Comb]:
 def _outcome(
     model: Any,
     combs: Sequence[Comb],
-    layout: Layout,
+    layout: RowLayout,
     backend: Backend = "split",
     lengths: Sequence[int] = (),
 ) -> tuple[torch.Tensor, torch.Tensor]:

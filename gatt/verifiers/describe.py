@@ -14,14 +14,14 @@ from gatt.verifiers.table import verifier_class
 
 _TYPES: Final = {
     "str": "text",
-    "Case": "text",
+    "Casing": "text",
     "Place": "text",
     "int": "whole number",
     "Count": "whole number",
     "float": "number",
     "bool": "true or false",
     "tuple[str, ...]": "list of texts",
-    "Characters": "list of texts",
+    "SingleCharacters": "list of texts",
     "TermMatcher": "list of texts",
     "Terms": "list of texts",
     "tuple[Terms, ...]": "lists of texts",

@@ -54,9 +54,9 @@ class IFEval(Rule):
 
     def check(self, reply: str) -> Verdict:
         """Return the verdict on one reply, by the package's rule alone."""
-        return self.judge(reply)
+        return self.decide(reply)
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         """Return the verdict on one reply."""
         if reply.strip() and self._checker.check_following(reply):
             return self.passed(f"satisfies {self._name}")

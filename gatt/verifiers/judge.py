@@ -32,7 +32,7 @@ class Judge(Rule):
         if not self.rubric.strip():
             raise ValueError(f"'rubric' is {self.rubric!r}: expected what a reply must be like")
 
-    def judge(self, reply: str) -> Verdict:  # noqa: ARG002 - part of the contract
+    def decide(self, reply: str) -> Verdict:  # noqa: ARG002 - part of the contract
         """Return that a model must be asked."""
         return self.undecided(f"for the judge: {quote(self.rubric)}")
 

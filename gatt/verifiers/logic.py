@@ -47,7 +47,7 @@ class Not(Rule):
 
     of: Inner
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         inner = self.of.check(reply)
         evidence = f"{inner.verifier}: {inner.evidence}"
         return self.verdict(_OPPOSITE[inner.status], evidence, inner.span)
@@ -66,7 +66,7 @@ class All(Rule):
 
     of: Inners
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         verdicts = [verifier.check(reply) for verifier in self.of]
         status = overall(verdicts)
         shown = next(verdict for verdict in verdicts if verdict.status == status)

@@ -138,7 +138,7 @@ def _refuse_unusable(cls: Any, where: str) -> None:
     if not isinstance(cls, type) or not issubclass(cls, Rule):
         raise VerifierError(f"{where}: expected a class derived from gatt.verifiers.rule.Rule")
     if inspect.isabstract(cls):
-        raise VerifierError(f"{where}: does not define 'judge': expected the whole rule")
+        raise VerifierError(f"{where}: does not define 'decide': expected the whole rule")
     kind = getattr(cls, "kind", None)
     for name, value, is_right in (
         ("kind", kind, re.fullmatch(r"[a-z][a-z0-9_]*", str(kind))),

@@ -20,7 +20,7 @@ _AN_AI = "calls itself an AI"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Role(Rule):
+class RoleRule(Rule):
     """Passes unless the reply steps out of the role of its speaker.
 
     It does so if it calls itself an AI or an assistant, denies the role ("I am not Maria"), claims another
@@ -66,7 +66,7 @@ class Role(Rule):
             ]
         return tuple(found)
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         own = _without_quotations(reply)
         folded = fold(own)
         for flaw, pattern in self._breaks:

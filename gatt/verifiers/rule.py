@@ -37,8 +37,8 @@ class Rule(ABC):
     (`reads_sense`) judges the rest of the reply; a rule of form judges all of it.
 
     Subclasses set `kind`, `version` and `examples`, take their parameters by
-    keyword, and write `judge`. A constructor raises `VerifierError` for parameters that make no
-    sense, so that a catalogue is refused before the first reply is sampled. `judge` gets what a
+    keyword, and write `decide`. A constructor raises `VerifierError` for parameters that make no
+    sense, so that a catalogue is refused before the first reply is sampled. `decide` gets what a
     reader sees (`visible`), as long as the reply, unless the subclass sets `reads_markup`.
     """
 
@@ -46,9 +46,9 @@ class Rule(ABC):
     version: ClassVar[int] = 1
     """Raised by one with every change that can change a verdict."""
     reads_sense: ClassVar[bool] = False
-    """Whether `judge` gets the reply with talk about the task blanked, as it reads what is meant."""
+    """Whether `decide` gets the reply with talk about the task blanked, as it reads what is meant."""
     reads_markup: ClassVar[bool] = False
-    """Whether `judge` needs the reply with comments, tags and addresses, as it was written."""
+    """Whether `decide` needs the reply with comments, tags and addresses, as it was written."""
     examples: ClassVar[tuple[Examples, ...]] = _OfTheKind()  # type: ignore[assignment]
     """At least one set; `gatt catalog check` and the tests run them all."""
 
@@ -58,7 +58,7 @@ class Rule(ABC):
         A reply of more than `MAX_CHARACTERS` is undecided before anything reads it.
 
         Raises:
-            VerifierError: `judge` fails, or returns something else; no shipped one does.
+            VerifierError: `decide` fails, or returns something else; no shipped one does.
         """
         if len(reply) > MAX_CHARACTERS:
             return self.undecided(f"{len(reply)} characters: longer than {MAX_CHARACTERS}")
@@ -71,7 +71,9 @@ class Rule(ABC):
         if not said.strip():
             return self.failed("only talks about the instruction")
         try:
-            verdict = self.judge(said if self.reads_sense else reply if self.reads_markup else seen)
+            verdict = self.decide(
+                said if self.reads_sense else reply if self.reads_markup else seen
+            )
             if isinstance(verdict, Verdict):
                 return verdict
             raise TypeError(f"returns {type(verdict).__name__}: expected self.passed(…) or another")
@@ -82,7 +84,7 @@ class Rule(ABC):
             raise VerifierError(f"{where}: fails on {quote(reply)}: {one_line(error)}") from error
 
     @abstractmethod
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate."""
 
     def passed(self, evidence: str, span: Span | None = None) -> Verdict:

@@ -37,7 +37,7 @@ def packed(value: object) -> str:
 
 
 @dataclass
-class Case:
+class Transcript:
     """The replies of all arms to one dialogue under one instruction."""
 
     samples: dict[str, list[Sample]] = field(default_factory=dict)
@@ -55,12 +55,12 @@ class Transcripts:
 
     def __init__(self, arms: Sequence[str], samples: Iterable[Sample]) -> None:
         """Take the replies in any order; `arms` are those of the page in order."""
-        cases: dict[tuple[str, ...], Case] = {}
+        cases: dict[tuple[str, ...], Transcript] = {}
         self.counts = Counter(dialogues=0, replies=0, probes=0, undecided=0)
         arm_order = dict.fromkeys(arms)
         for sample in samples:
             arm_order.setdefault(sample.arm)
-            case = cases.setdefault((*sample.case, sample.history), Case())
+            case = cases.setdefault((*sample.case, sample.history), Transcript())
             case.samples.setdefault(sample.arm, []).append(sample)
             self.counts["replies" if sample.kind == "turn" else "probes"] += 1
             self.counts["undecided"] += verdict_of(sample) == "undecided"
@@ -150,13 +150,13 @@ def _anchor(parts: Sequence[str], used: Counter[str]) -> str:
 class Example(NamedTuple):
     """One dialogue at the turn of the headline: what was asked, and what each arm said."""
 
-    case: Case
+    case: Transcript
     instruction: str
     replies: list[Sample]
     """The base model's first, where it is shown too."""
 
 
-def examples(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Example]:
+def examples(cases: Sequence[Transcript], curves: Curves, answer: Headline) -> list[Example]:
     """Return up to `NUM_EXAMPLES` cases of the headline's history and split.
 
     In the order of the file, they are the first two of different families in which the headline's first arm

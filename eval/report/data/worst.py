@@ -9,21 +9,21 @@ from eval.metrics.outcomes import folded
 from eval.metrics.parts import part_status
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, Headline
-from eval.report.data.transcripts import Case
+from eval.report.data.transcripts import Transcript
 from gatt.data.answers import flaw_of
 from gatt.verifiers.base import Status
 
 NUM_WORST = 3
 ANSWERS = "answers its turn"
 """What a reply fails that keeps its instruction."""
-Judged = tuple[str, Status | None, Case, Sample]
+Judged = tuple[str, Status | None, Transcript, Sample]
 """What is judged, whether the reply holds it (None: it does not count), the reply's case, and the reply."""
 
 
 class WorstReply(NamedTuple):
     """A reply, and why it failed."""
 
-    case: Case
+    case: Transcript
     reply: Sample
     reasons: list[str]
 
@@ -37,7 +37,7 @@ class Failing(NamedTuple):
     replies: list[WorstReply]
 
 
-def worst_replies(cases: Sequence[Case], curves: Curves, answer: Headline) -> list[Failing]:
+def worst_replies(cases: Sequence[Transcript], curves: Curves, answer: Headline) -> list[Failing]:
     """Return what the headline's first arm fails in its main history, each with its worst replies.
 
     What is judged is each part of the instruction; where no instruction names its parts, each family; and
@@ -65,11 +65,11 @@ def worst_replies(cases: Sequence[Case], curves: Curves, answer: Headline) -> li
     return found
 
 
-def _history(case: Case) -> str:
+def _history(case: Transcript) -> str:
     return case.first.history
 
 
-def _replies(case: Case, arm: str) -> list[Sample]:
+def _replies(case: Transcript, arm: str) -> list[Sample]:
     """Return the replies that are asked to keep an instruction."""
     return [
         s for s in case.samples[arm]
@@ -77,18 +77,18 @@ def _replies(case: Case, arm: str) -> list[Sample]:
     ]  # fmt: skip
 
 
-def _by_part(case: Case, arm: str) -> Iterator[Judged]:
+def _by_part(case: Transcript, arm: str) -> Iterator[Judged]:
     for reply in _replies(case, arm):
         assert reply.instruction is not None
         for part in reply.instruction.parts:
             yield part.about, part_status(reply, part), case, reply
 
 
-def _by_family(case: Case, arm: str) -> Iterator[Judged]:
+def _by_family(case: Transcript, arm: str) -> Iterator[Judged]:
     return ((reply.family, reply.keeps, case, reply) for reply in _replies(case, arm))
 
 
-def _answering(case: Case, arm: str) -> Iterator[Judged]:
+def _answering(case: Transcript, arm: str) -> Iterator[Judged]:
     return (
         (ANSWERS, reply.answers, case, reply)
         for reply in _replies(case, arm)
@@ -96,7 +96,7 @@ def _answering(case: Case, arm: str) -> Iterator[Judged]:
     )
 
 
-def _worst(failed: Sequence[tuple[Case, Sample]]) -> list[WorstReply]:
+def _worst(failed: Sequence[tuple[Transcript, Sample]]) -> list[WorstReply]:
     by_words = {folded(reply.reply): (case, reply) for case, reply in reversed(failed)}
     chosen = sorted(by_words.values(), key=_badness)[:NUM_WORST]
     return [WorstReply(case, reply, _reasons(reply)) for case, reply in chosen]
@@ -107,7 +107,7 @@ def _reasons(reply: Sample) -> list[str]:
     return [f"{v.verifier}: {v.evidence}" for v in verdicts if v.status == "fail"]
 
 
-def _badness(failed: tuple[Case, Sample]) -> tuple[bool, bool, int, str, int]:
+def _badness(failed: tuple[Transcript, Sample]) -> tuple[bool, bool, int, str, int]:
     """Return what sorts the worst reply first."""
     case, reply = failed
     earlier = [s.reply for s in _replies(case, reply.arm) if s.turn < reply.turn]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from eval.metrics.intervals import wilson_interval
 from eval.report.data.selection import NO_BREAK, bounds, percent
-from eval.report.data.transcripts import Case, verdict_of
+from eval.report.data.transcripts import Transcript, verdict_of
 from eval.report.tables.cells import Cell, Section, Table, arm_cell, row
 from gatt.data.ratings import Rating
 from gatt.verifiers.base import Status
@@ -20,7 +20,7 @@ LEAD = (
 )
 
 
-def rated_section(ratings: Sequence[Rating], cases: Sequence[Case]) -> Section | None:
+def rated_section(ratings: Sequence[Rating], cases: Sequence[Transcript]) -> Section | None:
     """Return how many replies of each arm were rated good, in all and by the verdict of the rules.
 
     A rating whose reply the page has in other words, since a later evaluation replaced it, is left out; a line
@@ -55,7 +55,7 @@ def rated_section(ratings: Sequence[Rating], cases: Sequence[Case]) -> Section |
     return Section("rated", "Rated by hand", LEAD, [table], is_first=True)
 
 
-def _of_these_replies(ratings: Sequence[Rating], cases: Sequence[Case]) -> list[Rating]:
+def _of_these_replies(ratings: Sequence[Rating], cases: Sequence[Transcript]) -> list[Rating]:
     texts = {
         (case.anchor, arm, reply.turn): reply.reply
         for case in cases

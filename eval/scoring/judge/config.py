@@ -11,7 +11,7 @@ from gatt.errors import ConfigError
 from gatt.generation.base import SamplingParams
 from gatt.generation.config import EngineConfig
 
-Task = Literal["adherence", "completion"]
+JudgeTask = Literal["adherence", "completion"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class JudgeConfig:
 
     engine: EngineConfig = field(default_factory=EngineConfig)
     """The judge, local or on servers; it should be a stronger model than those it judges."""
-    tasks: tuple[Task, ...] = ("adherence",)
+    tasks: tuple[JudgeTask, ...] = ("adherence",)
     """`adherence`: does the reply follow its instruction; `completion`: does it still do what the
     user's message asks for."""
     max_new_tokens: int = 256

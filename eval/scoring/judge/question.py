@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.records.samples import Sample
-from eval.scoring.judge.config import JudgeConfig, Task
+from eval.scoring.judge.config import JudgeConfig, JudgeTask
 from gatt.data.dialogue import Message
 from gatt.errors import ConfigError, DataError
 from gatt.runs.provenance import fingerprint
@@ -120,18 +120,18 @@ UNTRIGGERED: Final = "not triggered"
 """The verdict of a judge that found no condition of the instruction."""
 Rubric = dict[str, Any]
 """Rules and questions by their keys in `rubric.yaml`."""
-JudgeKey = tuple[Task, tuple[str, ...]]
+JudgeKey = tuple[JudgeTask, tuple[str, ...]]
 """Task and `Sample.key`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """One reply that the judge is asked about.
 
     The judge reads one exchange, as the rules do, and the conversation before it where it is to be shown.
     """
 
-    task: Task
+    task: JudgeTask
     sample_key: tuple[str, ...]
     instruction: str
     """Empty for completion: a judge that read the instruction would judge adherence again."""
@@ -234,7 +234,7 @@ Conversation = Callable[[Sample], Sequence[Message]]
 
 def questions(
     samples: Iterable[Sample], config: JudgeConfig, conversation: Conversation | None = None
-) -> list[Question]:
+) -> list[JudgeQuestion]:
     """Return the questions of a configuration, sorted by key: the order of the samples has no effect.
 
     Only replies with text are asked about: adherence if there is an instruction, completion
@@ -253,7 +253,7 @@ def questions(
         raise ConfigError(
             "shows_conversation: the replies here have no conversation: set it to false"
         )
-    found: dict[str, Question] = {}
+    found: dict[str, JudgeQuestion] = {}
     for sample in filter(config.is_asked, samples):
         for question in filter(None, (_question(sample, task) for task in config.tasks)):
             if question.key in found:
@@ -267,7 +267,7 @@ def questions(
     return [found[key] for key in sorted(found)]
 
 
-def _question(sample: Sample, task: Task) -> Question | None:
+def _question(sample: Sample, task: JudgeTask) -> JudgeQuestion | None:
     told = ""
     rubrics: tuple[str, ...] = ()
     if task == "adherence":
@@ -277,4 +277,4 @@ def _question(sample: Sample, task: Task) -> Question | None:
         rubrics = tuple(str(s.params["rubric"]) for s in sample.asked if s.kind == JUDGE)
     elif sample.kind == "probe":
         return None
-    return Question(task, sample.key, told, rubrics, sample.user, sample.reply)
+    return JudgeQuestion(task, sample.key, told, rubrics, sample.user, sample.reply)

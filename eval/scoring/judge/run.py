@@ -21,7 +21,7 @@ from eval.scoring.judge.question import (
     UNTRIGGERED,
     Conversation,
     JudgeKey,
-    Question,
+    JudgeQuestion,
     questions,
     read_rubric,
 )
@@ -238,7 +238,7 @@ def judge_samples(
 
 
 def _ask(
-    engine: Engine, batch: Sequence[Question], config: JudgeConfig
+    engine: Engine, batch: Sequence[JudgeQuestion], config: JudgeConfig
 ) -> list[tuple[Verdict, dict[str, Any]]]:
     """Return verdict and row of each question."""
     # A server does not tell its tokenizer's control tokens.
@@ -246,7 +246,7 @@ def _ask(
     markers = () if tokenizer is None else control_tokens(tokenizer)
     rubric, may_be = read_rubric(config.prompt), config.may_be_untriggered
 
-    def asked(question: Question) -> str:
+    def asked(question: JudgeQuestion) -> str:
         return question.prompt(config.seed, markers, rubric, may_be_untriggered=may_be)
 
     requests = [
@@ -271,7 +271,7 @@ def _ask(
     return rows
 
 
-def _known(path: Path, asked: Sequence[Question]) -> dict[str, Verdict]:
+def _known(path: Path, asked: Sequence[JudgeQuestion]) -> dict[str, Verdict]:
     """Return the stored verdicts on what is asked now, by key.
 
     Raises:

@@ -20,7 +20,7 @@ MOST_BINS: Final = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ReplyTokens:
     """The tokens of a generated reply, behind the first `fork` tokens of the dialogue."""
 
     sample: Sample
@@ -51,7 +51,7 @@ class Layout:
     """`[start, end)` of the instruction's tokens."""
     last_prompt: int
     """First token of the last target's user message, with what the template puts before it."""
-    targets: tuple[Target, ...]
+    targets: tuple[ReplyTokens, ...]
     bins: tuple[Bin, ...]
 
 
@@ -83,7 +83,7 @@ def lay_out(
             # The end-of-turn tokens are the model's own only where it ended the reply itself.
             ids = ids[: len(ids) - num_closing_tokens(tokenizer, ids)]
         if max_tokens is None or fork + len(ids) <= max_tokens:
-            targets.append(Target(sample, fork, ids))
+            targets.append(ReplyTokens(sample, fork, ids))
     if not targets:
         raise DataError(f"{dialogue.id}: no reply with text within the model's context")
     final = targets[-1]

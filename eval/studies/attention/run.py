@@ -17,7 +17,7 @@ from eval.report.charts.drawing import refuse_other_endings
 from eval.report.data.runs import ATTENTION_FILE, ATTENTION_SCHEMA, read_runs, samples_of
 from eval.report.page.render import render_attention, render_report
 from eval.results.provenance import head
-from eval.scoring.verdict import judge
+from eval.scoring.verdict import judge_by_rules
 from eval.studies.attention.layout import Layout, lay_out
 from eval.studies.attention.measure import hidden_replies, measure
 from eval.studies.attention.statistics import Looked, curves, falls, maps
@@ -140,5 +140,5 @@ def _looked(
     hidden = {}
     for what, said in hidden_replies(engine, layout, adapter, most, seed).items():
         reply = Reply(case, turn, "turn", case.user_turn(turn), said)
-        hidden[what] = said.text, judge(reply, arm, HISTORY, ()).status
+        hidden[what] = said.text, judge_by_rules(reply, arm, HISTORY, ()).status
     return Looked(case, arm, layout.bins, turns, hidden)

@@ -15,7 +15,7 @@ from gatt.errors import DataError, GattError
 
 
 @dataclass
-class Row:
+class ChatTurn:
     """One turn: `change` is what holds from it on; a text in place of a reply says why there is none."""
 
     user: str
@@ -36,7 +36,7 @@ class SideBySide:
         self.chats, self._ratings = chats, ratings
         self.instruction = next(iter(chats.values())).instruction
         """What holds for the next message."""
-        self.rows: list[Row] = []
+        self.rows: list[ChatTurn] = []
         self.change_to, self._began = "", datetime.now(UTC)
 
     def say(self, text: str, must_say: str = "") -> Iterator[str]:
@@ -51,7 +51,7 @@ class SideBySide:
         if not (text := text.strip()):
             raise DataError("the message is blank: expected some text")
         wordings = tuple(word for raw in must_say.split("|") if (word := raw.strip()))
-        row = Row(text, self.change_to)
+        row = ChatTurn(text, self.change_to)
         self.rows.append(row)
         self.change_to = ""
         yield self.html()
@@ -79,7 +79,7 @@ class SideBySide:
         Raises:
             DataError: no such reply (another tab started over), or the file cannot be written.
         """
-        row = self.rows[number] if 0 <= number < len(self.rows) else Row("", "")
+        row = self.rows[number] if 0 <= number < len(self.rows) else ChatTurn("", "")
         reply = row.replies.get(name)
         if not isinstance(reply, ChatReply):
             raise DataError("that reply is gone: reload the page")

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal
 
 from gatt.config.load import config_dict
 from gatt.errors import ConfigError
-from gatt.stages.run_file import RUN_FILE, Run, Stage, load_run, load_stages
+from gatt.stages.run_file import RUN_FILE, PipelineRun, Stage, load_run, load_stages
 
-Objective = Literal["preference", "targets"]
+RoundObjective = Literal["preference", "targets"]
 
 STAGES: Final = ("pairs", "train", "eval")
 """Of a round, in order; each name is a command."""
@@ -39,7 +39,7 @@ class Round:
     folder: Path
     start: Path
     """The adapter that replies, and from which training goes on."""
-    objective: Objective
+    objective: RoundObjective
     stages: tuple[Stage, ...]
 
     @property
@@ -53,7 +53,7 @@ class Round:
 
 
 def plan_rounds(
-    folder: Path, num: int, objective: Objective, overrides: Sequence[str] = ()
+    folder: Path, num: int, objective: RoundObjective, overrides: Sequence[str] = ()
 ) -> list[Round]:
     """Return the first `num` rounds of a run, those that are done included.
 
@@ -90,7 +90,7 @@ def plan_rounds(
     return rounds
 
 
-def _run_of(folder: Path) -> Run:
+def _run_of(folder: Path) -> PipelineRun:
     path = folder / RUN_FILE
     if not path.is_file():
         raise ConfigError(
@@ -111,7 +111,7 @@ def _refuse_own_keys(overrides: Sequence[str]) -> None:
 
 
 def _settings(
-    run: Run, number: int, place: Path, start: Path, objective: Objective
+    run: PipelineRun, number: int, place: Path, start: Path, objective: RoundObjective
 ) -> dict[str, dict[str, Any]]:
     """Return the settings of each stage of a round, without the overrides."""
     stages = run.as_dict()
@@ -154,7 +154,7 @@ def _engine(train: Mapping[str, Any], evaluation: Any) -> dict[str, Any]:
 
 
 def _of_round(
-    train: Mapping[str, Any], place: Path, start: Path, objective: Objective
+    train: Mapping[str, Any], place: Path, start: Path, objective: RoundObjective
 ) -> dict[str, Any]:
     return {
         "samples": [str(place / "pairs" / SAMPLES)],
@@ -171,7 +171,7 @@ def _of_round(
     }
 
 
-def _reference(objective: Objective) -> dict[str, str]:
+def _reference(objective: RoundObjective) -> dict[str, str]:
     return {"reference": "init_adapter"} if objective == "preference" else {}
 
 

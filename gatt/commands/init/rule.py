@@ -14,7 +14,7 @@ _LEAST_LONG: Final = {"words": 13, "sentences": 3}
 
 
 @dataclass(frozen=True)
-class Rule:
+class PartJudgement:
     """Verifiers, with examples that they judge rightly."""
 
     about: str
@@ -40,7 +40,7 @@ class Rule:
         )
 
     @classmethod
-    def of(cls, entry: Entry, about: str) -> Rule:
+    def of(cls, entry: Entry, about: str) -> PartJudgement:
         """Return the rule of a catalogue entry."""
         names = ("verifiers", "utterances", "prefills", "good", "bad", "facts", "program")
         return cls(about, hint=entry.hint or "", **{name: getattr(entry, name) for name in names})
@@ -52,7 +52,7 @@ class SentencePart:
 
     about: str
     """It in the user's words."""
-    rule: Rule | None = None
+    rule: PartJudgement | None = None
     """None where no rule can tell in every reply."""
     asks: tuple[str, ...] = ()
     """Messages that ask for what it forbids."""

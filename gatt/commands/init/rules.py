@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from gatt.commands.init.clauses import clauses
-from gatt.commands.init.rule import Rule, SentencePart
+from gatt.commands.init.rule import PartJudgement, SentencePart
 from gatt.commands.init.speaker import speaker_of
 from gatt.commands.init.topics import ask, mention, never
 from gatt.data.catalog.read import Catalog, load_catalog
@@ -35,7 +35,7 @@ _NUMBERS: Final = {
 _MOST_EXAMPLES: Final = 3
 
 
-def find_rule(sentence: str) -> Rule | None:
+def find_rule(sentence: str) -> PartJudgement | None:
     """Return the verifiers of all parts of a sentence, with replies that they judge rightly; None for none.
 
     Args:
@@ -53,7 +53,7 @@ def find_parts(sentence: str) -> tuple[SentencePart, ...]:
     catalog, known = load_catalog(), _plain(sentence)
     for entry in catalog.entries:
         if known in {_plain(text) for text in (*entry.verbose, entry.terse)}:
-            return (SentencePart(sentence.rstrip(" ."), Rule.of(entry, entry.value)),)
+            return (SentencePart(sentence.rstrip(" ."), PartJudgement.of(entry, entry.value)),)
     table = read_table()
     parts = [part for one in clauses(sentence) for part in _parts_of_clause(one, catalog, table)]
     return tuple(_in_language(part) for part in parts) if _is_foreign(parts) else tuple(parts)
@@ -87,12 +87,12 @@ def read_table() -> Mapping[str, Any]:
     return table
 
 
-def together(parts: Sequence[SentencePart]) -> Rule | None:
+def together(parts: Sequence[SentencePart]) -> PartJudgement | None:
     """Return the rule of all parts that anything judges; None where nothing does."""
     table = read_table()
     rules = [part.rule for part in parts if part.rule]
     if not rules and any(part.asks for part in parts):
-        rules = [Rule("declines what is forbidden", (ANY_WORDS,), bad=("Yes.",))]
+        rules = [PartJudgement("declines what is forbidden", (ANY_WORDS,), bad=("Yes.",))]
     return _together(rules, tuple(table["general"])) if rules else None
 
 
@@ -114,7 +114,7 @@ def _parts_of_clause(
         name = speaker.facts.get("name", ("",))[0]
         yield SentencePart(
             about,
-            Rule(
+            PartJudgement(
                 f"the role: {', '.join(speaker.facts)}",
                 (spec,),
                 hint="Answer plainly and usefully, in the first person."
@@ -159,7 +159,7 @@ def _plain(text: str) -> str:
 
 def _rules(
     sentence: str, catalog: Catalog, table: Mapping[str, Any]
-) -> Iterator[tuple[Rule, tuple[int, int]]]:
+) -> Iterator[tuple[PartJudgement, tuple[int, int]]]:
     """Yield the rule of each thing that a clause asks for, and where the clause says it."""
     quote = table["pieces"]["quote"]
     asked = re.sub(r"(?i)\bask\w*\b[^.;]*? if\b", "", re.sub(quote, "", sentence))
@@ -201,7 +201,7 @@ def _search(pattern: str, sentence: str, is_denied: bool | str) -> re.Match[str]
 
 def _part(
     rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog, table: Mapping[str, Any]
-) -> Rule | None:
+) -> PartJudgement | None:
     """Return what a rule of the table makes of its hit."""
     found = {key: value.strip() for key, value in match.groupdict().items() if value}
     if "make" in rule:
@@ -209,11 +209,11 @@ def _part(
     found.setdefault("topic", found.get("text") or found.get("single") or "")
     found["hit"] = match[0]
     if "entry" in rule:
-        return Rule.of(catalog.entry(rule["entry"]), match[0])
+        return PartJudgement.of(catalog.entry(rule["entry"]), match[0])
     for entry in catalog.entries:
         is_named = re.search(rf"\b{re.escape(entry.value)}\b", match[0], re.IGNORECASE)
         if entry.family == rule.get("family") and is_named:
-            return Rule.of(entry, rule["about"].format(value=entry.value))
+            return PartJudgement.of(entry, rule["about"].format(value=entry.value))
     if "verifier" not in rule:
         return None
     number = found.get("num", "").casefold()
@@ -223,7 +223,7 @@ def _part(
     made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, found)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
     obey = _filled(rule.get("obey", "{reply}"), {**found, "reply": "{reply}"})
-    return Rule(
+    return PartJudgement(
         made["about"],
         (VerifierSpec.from_dict(spec),),
         made.get("hint", ""),
@@ -242,7 +242,7 @@ def _filled(value: Any, found: Mapping[str, str]) -> Any:
     return [_filled(item, found) for item in value] if isinstance(value, list) else value
 
 
-def _together(parts: Sequence[Rule], general: tuple[str, ...]) -> Rule:
+def _together(parts: Sequence[PartJudgement], general: tuple[str, ...]) -> PartJudgement:
     """Return the rule of all parts, with replies that all of them, or not all of them, pass."""
     specs = tuple(spec for part in parts for spec in part.verifiers)
     good = next((part.good for part in parts if part.good), ()) or general
@@ -254,7 +254,7 @@ def _together(parts: Sequence[Rule], general: tuple[str, ...]) -> Rule:
         found = [reply for reply in replies if overall(check_all(specs, reply)) == status]
         return tuple(found[:_MOST_EXAMPLES])
 
-    return Rule(
+    return PartJudgement(
         about="; ".join(part.about for part in parts),
         verifiers=specs,
         hint=" ".join(part.hint for part in parts if part.hint),

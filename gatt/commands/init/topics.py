@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gatt.commands.init.rule import Rule
+from gatt.commands.init.rule import PartJudgement
 from gatt.verifiers.spec import VerifierSpec
 
-Table = Mapping[str, Any]
+Wordings = Mapping[str, Any]
 _OWNERS: Final = {
     "their": "your", "his": "your", "her": "your", "your": "my", "users": "your", "user's": "your",
     "customer's": "your", "customers": "your", "client's": "your", "patient's": "your", "guest's": "your",
@@ -49,14 +49,14 @@ _MOST_WORDS: Final = 4
 """Of what is to be mentioned, that a reply must hold."""
 
 
-def mention(found: Mapping[str, str], table: Table) -> Rule:
+def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     """Return the rule that a reply mentions a thing: in other words, in the plural, and without denying it.
 
     `says` knows denials, `terms` talk about the task.
     """
     quoted = found.get("text") or found.get("single")
     if quoted:
-        return Rule(
+        return PartJudgement(
             f"names {quoted}",
             (VerifierSpec("terms", {"any_of": [quoted]}),),
             utterances=(),
@@ -80,7 +80,7 @@ def mention(found: Mapping[str, str], table: Table) -> Rule:
         # "Recommend a book": which one, a sentence of ours cannot say.
         texts = []
     utterances = tuple(text.format(np=np, that=that) for text in texts)
-    return Rule(
+    return PartJudgement(
         f"mentions {that or np}",
         (
             VerifierSpec(
@@ -93,7 +93,7 @@ def mention(found: Mapping[str, str], table: Table) -> Rule:
     )
 
 
-def ask(found: Mapping[str, str], table: Table) -> Rule:
+def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     """Return the rule that a reply asks the user about a thing, or whether there is one."""
     topic = found.get("topic") or found.get("own", "")
     how = found.get("how", "whether").lower()
@@ -104,7 +104,7 @@ def ask(found: Mapping[str, str], table: Table) -> Rule:
     verb = verb if verb == "have" else verb.rstrip("s")
     asks = tuple(text.format(np=np, verb=verb) for text in table["ask"][how])
     spec = VerifierSpec("question_about", {"topics": [topic]})
-    return Rule(
+    return PartJudgement(
         f"asks about {topic}; add to topics the other words for it",
         (spec,),
         utterances=asks,
@@ -112,7 +112,7 @@ def ask(found: Mapping[str, str], table: Table) -> Rule:
     )
 
 
-def never(clause: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return messages that ask for what a clause forbids, and replies that decline; None where nothing does."""
     for one in table["never"]:
         match = re.match(_NEVER.format(verbs=one["verbs"]), clause, re.IGNORECASE)

@@ -27,7 +27,7 @@ from gatt.runs.store import meta_path
 SAMPLES: Final = "samples.jsonl"
 
 
-class Layout:
+class PushFolder:
     """A folder to fill: `target`, with what `config` pushes."""
 
     def __init__(self, config: PushConfig, target: Path) -> None:
@@ -70,7 +70,7 @@ class Layout:
         (self.target / name).write_text(text, encoding="utf-8")
 
 
-def _lay_out_adapter(layout: Layout, card: Any) -> None:
+def _lay_out_adapter(layout: PushFolder, card: Any) -> None:
     """Fill the folder with PEFT's two files and what the adapter was trained on and with; complete the card."""
     folder, results = layout.config.folder, layout.config.results
     base = base_model_of(folder) or ""
@@ -93,7 +93,7 @@ def _lay_out_adapter(layout: Layout, card: Any) -> None:
             shutil.copyfile(path, layout.target / path.name)
 
 
-def _lay_out_dataset(layout: Layout, card: Any) -> None:
+def _lay_out_dataset(layout: PushFolder, card: Any) -> None:
     """Fill the folder with the samples, of which only the provenance loses local paths; complete the card."""
     path = layout.config.folder / SAMPLES
     layout.read(meta_path(path).name)
@@ -140,7 +140,7 @@ def push(config: PushConfig) -> str:
     with tempfile.TemporaryDirectory(prefix="gatt-push-") as scratch:
         target = config.output_dir or Path(scratch) / "repository"
         with whole_folder(target) as folder:
-            layout = Layout(config, folder)
+            layout = PushFolder(config, folder)
             card: Any = read_card(layout.read(CARD))
             card.data.license = config.license or card.data.get("license")
             (_lay_out_adapter if is_adapter else _lay_out_dataset)(layout, card)

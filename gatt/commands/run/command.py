@@ -14,7 +14,7 @@ from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
 from gatt.runs.yaml_file import dump_yaml
 from gatt.stages.plan import add_plan_argument, print_line, show_plan
-from gatt.stages.run_file import RUN_FILE, STAGES, Run, Stage, load_run
+from gatt.stages.run_file import RUN_FILE, STAGES, PipelineRun, Stage, load_run
 
 HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
 TAKES_OVERRIDES = True
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def execute_run(run: Run) -> None:
+def execute_run(run: PipelineRun) -> None:
     """Check all stages, then run them in order; what is done already is skipped by its stage.
 
     The resolved file is written as `run.yaml` in the output folder: at once

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
-from gatt.comb.collator import Layout
+from gatt.comb.collator import RowLayout
 from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, expand
 from gatt.comb.objectives.table import TABLE
 from gatt.commands.templates import filled
@@ -28,7 +28,7 @@ from gatt.train.data.rows import choose_layout, rows_of
 
 
 @dataclass(frozen=True)
-class Piece:
+class ShownPiece:
     """Text of tokens that all carry loss, or none of which does."""
 
     text: str
@@ -36,11 +36,11 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Part:
+class ShownRow:
     """A row, a branch of one, or what a teacher reads."""
 
     title: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ShownPiece, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ShownSample:
     """Whether later turns read the dialogue's own replies."""
     left_out: tuple[str, ...]
     """Why the sample, or each of these targets, is not trained on."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ShownRow, ...] = ()
     trained: frozenset[int] = frozenset()
     """Turns whose target carries loss."""
     counts: str = "no row: training leaves this sample out"
@@ -95,7 +95,7 @@ def view_sample(
     left_out = (*built.dropped_targets, *problems)
     if not rows:
         return ShownSample(sample, settings, is_own, left_out)
-    parts: list[Part] = []
+    parts: list[ShownRow] = []
     for number, (comb, source) in enumerate(rows, start=1):
         parts += _parts(tokenizer, f"row {number} of {len(rows)}: ", comb, source)
     trained = () if one.supervise == "context_only" else built.targets
@@ -143,7 +143,7 @@ def _head(sample: GattSample) -> Iterator[str]:
         yield f"from turn {switch.turn} ({switch.kind}, by the {switch.place}) {switch.text}"
 
 
-def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
+def _settings(one: DrawnSample, config: TrainConfig, layout: RowLayout) -> str:
     """Return how a sample is trained on, with what was drawn for it."""
     drawn = f" (drawn from seed {config.seed} and the id)"
     summary = TABLE[one.objective].summary
@@ -155,31 +155,33 @@ def _settings(one: DrawnSample, config: TrainConfig, layout: Layout) -> str:
     )
 
 
-def _parts(tokenizer: Tokenizer, title: str, comb: Comb, source: BuiltComb) -> Iterator[Part]:
+def _parts(tokenizer: Tokenizer, title: str, comb: Comb, source: BuiltComb) -> Iterator[ShownRow]:
     """Yield trunk, branches and teachers of a row of `rows_of`."""
     title += f"{'trunk of ' if comb.branches else ''}{len(comb.trunk)} tokens"
     title += f", from turns {ranges(source.turns)}" if source.turns else ""
-    yield Part(title, _pieces(tokenizer, comb.trunk, comb.trunk_labels))
+    yield ShownRow(title, _pieces(tokenizer, comb.trunk, comb.trunk_labels))
     if comb.branches:
         firsts = (branch for branch in source.comb.branches if not branch.is_partner)
         turn_of = {b.fork: t for b, t in zip(firsts, source.targets, strict=True)}
     for branch in comb.branches:
         what = "rejected branch" if branch.is_partner else "branch"
         title = f"{what} of turn {turn_of[branch.fork]}, {len(branch.input_ids)} tokens after trunk token "
-        yield Part(f"{title}{branch.fork}", _pieces(tokenizer, branch.input_ids, branch.labels))
+        yield ShownRow(f"{title}{branch.fork}", _pieces(tokenizer, branch.input_ids, branch.labels))
     for teacher in comb.teacher:
         title = f"the teacher of {teacher.num_supervised} of these tokens reads {len(teacher.trunk)} tokens"
-        yield Part(title, _pieces(tokenizer, teacher.trunk, (IGNORE,) * len(teacher.trunk)))
+        yield ShownRow(title, _pieces(tokenizer, teacher.trunk, (IGNORE,) * len(teacher.trunk)))
 
 
 def _pieces(
     tokenizer: Tokenizer, ids: Sequence[int], labels: Sequence[int]
-) -> tuple[Piece, ...]:  # fmt: skip
+) -> tuple[ShownPiece, ...]:  # fmt: skip
     """Return the text of tokens, by whether they carry loss."""
     # Whole groups are decoded, since a character may be spread over several tokens.
     groups = groupby(zip(ids, labels, strict=True), key=lambda pair: pair[1] != IGNORE)
     return tuple(
-        Piece(tokenizer.decode([i for i, _ in group], clean_up_tokenization_spaces=False), has_loss)
+        ShownPiece(
+            tokenizer.decode([i for i, _ in group], clean_up_tokenization_spaces=False), has_loss
+        )
         for has_loss, group in groups
     )
 

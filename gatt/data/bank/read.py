@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar
 
 from gatt.data.bank.answer_forms import AnswerForms
 from gatt.data.expectation import Expectation
-from gatt.data.hash_split import Part, partition
+from gatt.data.hash_split import SplitName, partition
 from gatt.errors import CatalogError, ConfigError
 from gatt.runs.suggest import did_you_mean
 from gatt.runs.yaml_file import read_mapping
@@ -114,7 +114,7 @@ class SpeakerQuestion:
         return Expectation(any_of=tuple(answers), kind="speaker", fact=self.fact)
 
 
-Row = TypeVar("Row", Question, Told, SmallTalk, SpeakerQuestion)
+BankRow = TypeVar("BankRow", Question, Told, SmallTalk, SpeakerQuestion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Bank:
     small_talk: tuple[SmallTalk, ...]
     speaker: tuple[SpeakerQuestion, ...]
 
-    def part(self, part: Part) -> Bank:
+    def part(self, part: SplitName) -> Bank:
         """Return the rows of one part: training, validation and evaluation share none."""
         return Bank(
             _of_part(self.questions, part),
@@ -144,7 +144,7 @@ class Bank:
         )
 
 
-def _of_part(rows: Iterable[Row], part: Part) -> tuple[Row, ...]:
+def _of_part(rows: Iterable[BankRow], part: SplitName) -> tuple[BankRow, ...]:
     return tuple(row for row in rows if partition(row.id) == part)
 
 

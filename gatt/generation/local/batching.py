@@ -17,7 +17,7 @@ PADDING_FREE = 32
 
 
 @dataclass
-class Row:
+class RunningRequest:
     """One request while it is answered."""
 
     index: int
@@ -46,7 +46,7 @@ class Group:
 
     name: str
     prefix: tuple[int, ...]
-    rows: list[Row]
+    rows: list[RunningRequest]
 
     @property
     def reach(self) -> int:
@@ -54,7 +54,7 @@ class Group:
         return max(row.fork for row in self.rows)
 
     @property
-    def continued(self) -> Row | None:
+    def continued(self) -> RunningRequest | None:
         """The only row on record, whose reply will be part of the prompts of the next call.
 
         None where a row off the record continues it: roll-outs do not ask for that.
@@ -65,13 +65,13 @@ class Group:
         return on_record[0]
 
 
-def plan_groups(rows: Iterable[Row]) -> list[Group]:
+def plan_groups(rows: Iterable[RunningRequest]) -> list[Group]:
     """Return the rows in groups that share a prefix; set the fork of each row.
 
     The prefix of a group is its longest prompt on record, or a much longer one off the record that
     continues it, such as a probe after the last turn.
     """
-    by_name: dict[str, list[Row]] = {}
+    by_name: dict[str, list[RunningRequest]] = {}
     groups = []
     for row in rows:
         if row.request.group:
@@ -92,7 +92,7 @@ def plan_groups(rows: Iterable[Row]) -> list[Group]:
     return groups
 
 
-def _main(members: Sequence[Row]) -> Row:
+def _main(members: Sequence[RunningRequest]) -> RunningRequest:
     """Return the row whose prompt is the prefix of its group."""
     on_record = max(members, key=lambda r: (not r.request.is_aside, len(r.prompt)))
     length = len(on_record.prompt)
@@ -102,7 +102,7 @@ def _main(members: Sequence[Row]) -> Row:
     return longest if len(longest.prompt) > length + MIN_SHARED_TOKENS else on_record
 
 
-def _alone(row: Row) -> Group:
+def _alone(row: RunningRequest) -> Group:
     row.fork = len(row.prompt)
     return Group("", row.prompt, [row])
 
@@ -166,7 +166,7 @@ def _parts(group: Group, fits: Callable[[list[Group]], bool]) -> Iterator[Group]
     if fits([group]):
         yield group
         return
-    part: list[Row] = []
+    part: list[RunningRequest] = []
     for row in sorted(group.rows, key=lambda r: (r.fork, not r.request.is_aside)):
         if part and not fits([Group(group.name, group.prefix, [*part, row])]):
             yield Group(group.name, group.prefix, part)

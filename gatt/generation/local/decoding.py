@@ -19,7 +19,7 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from gatt.generation.base import SamplingParams, stream_seed
-from gatt.generation.local.batching import Group, Row, pieces, prefilled_together
+from gatt.generation.local.batching import Group, RunningRequest, pieces, prefilled_together
 from gatt.generation.local.prefix.attention import AppendStep, RowStep, run_step
 from gatt.generation.local.prefix.cache import (
     MOST_PAIRS,
@@ -93,7 +93,7 @@ def generate_batch(
         if group.continued
     }
 
-    def retire(row: Row, index: int) -> None:
+    def retire(row: RunningRequest, index: int) -> None:
         """Move tokens that a roll-out reads again from the cache to the prefix."""
         if (prefix := read_again.get(row.index)) is not None:
             # The last sampled token has no keys yet.
@@ -107,11 +107,11 @@ def generate_batch(
 def _decode(
     engine: SharingEngine,
     logits: torch.Tensor,
-    rows: list[Row],
+    rows: list[RunningRequest],
     cache: RowCache,
     shared: SharedPrefixes,
     params: SamplingParams,
-    retire: Callable[[Row, int], None],
+    retire: Callable[[RunningRequest, int], None],
 ) -> None:
     """Sample tokens for all rows until every row is done; `logits` `[R, V]` are those of the prompts."""
     for position in range(params.max_new_tokens):
@@ -143,7 +143,7 @@ def _decode(
 
 def _prefill(
     engine: SharingEngine,
-    rows: Sequence[Row],
+    rows: Sequence[RunningRequest],
     cache: RowCache,
     shared: SharedPrefixes,
     logits: dict[int, torch.Tensor],
@@ -175,7 +175,7 @@ def _encode_prefixes(
     their row.
     """
     prefixes = []
-    ends: dict[tuple[int, int], list[Row]] = {}
+    ends: dict[tuple[int, int], list[RunningRequest]] = {}
     """Group and last token to the rows whose prompt ends there."""
     reaches = [group.reach for group in batch]
     for number, (group, reach) in enumerate(zip(batch, reaches, strict=True)):
@@ -219,7 +219,7 @@ def _forward(
     tokens: Sequence[Sequence[int]],
     cache: RowCache,
     shared: SharedPrefixes,
-    rows: Sequence[Row],
+    rows: Sequence[RunningRequest],
 ) -> torch.Tensor:
     """Return the logits `[R, V]` after each row's last new token."""
     step = RowStep(cache, tokens, shared, [row.group for row in rows], [row.fork for row in rows])
@@ -303,13 +303,13 @@ def _invert(
 
 
 def generate_by_reencoding(
-    engine: SharingEngine, rows: Sequence[Row], params: SamplingParams
-) -> Iterator[Row]:
+    engine: SharingEngine, rows: Sequence[RunningRequest], params: SamplingParams
+) -> Iterator[RunningRequest]:
     """Yield rows with their output; those of one length are sampled together.
 
     There is no padding: it would change a recurrent state and the length of the text.
     """
-    by_length: dict[int, list[Row]] = {}
+    by_length: dict[int, list[RunningRequest]] = {}
     for row in rows:
         by_length.setdefault(len(row.prompt), []).append(row)
     for length, members in sorted(by_length.items()):
@@ -321,7 +321,9 @@ def generate_by_reencoding(
             yield from part
 
 
-def _answer(engine: SharingEngine, rows: Sequence[Row], params: SamplingParams, room: int) -> None:
+def _answer(
+    engine: SharingEngine, rows: Sequence[RunningRequest], params: SamplingParams, room: int
+) -> None:
     model = engine.model
     prompts = torch.tensor([row.prompt for row in rows], device=model.device)
     # The model's own defaults, such as a repetition penalty, are put aside.
@@ -345,7 +347,9 @@ def _answer(engine: SharingEngine, rows: Sequence[Row], params: SamplingParams, 
 class _Draw(LogitsProcessor):  # type: ignore[misc]
     """Leaves one candidate: the token that the row's random stream draws."""
 
-    def __init__(self, rows: Sequence[Row], prompt_length: int, params: SamplingParams) -> None:
+    def __init__(
+        self, rows: Sequence[RunningRequest], prompt_length: int, params: SamplingParams
+    ) -> None:
         self._uniforms = torch.stack([row.uniform for row in rows]) if params.temperature else None
         self._prompt_length = prompt_length
         self._params = params

@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from gatt.comb.attention.split import soft_capped
 from gatt.generation.base import SamplingParams
-from gatt.generation.local.batching import Row
+from gatt.generation.local.batching import RunningRequest
 from gatt.generation.local.decoding import (
     SharingEngine,
     few_can_suffice,
@@ -223,10 +223,10 @@ class Decoders:
 def generate_dense(
     engine: SharingEngine,
     decoders: Decoders,
-    rows: Sequence[Row],
+    rows: Sequence[RunningRequest],
     params: SamplingParams,
     adapter: str | None,
-) -> Iterator[Row]:
+) -> Iterator[RunningRequest]:
     """Yield rows with their output, those of similar lengths in one batch."""
     for batch in _batches(engine, rows, params.max_new_tokens):
         width = max(len(row.prompt) for row in batch)
@@ -238,10 +238,10 @@ def generate_dense(
 
 
 def _batches(
-    engine: SharingEngine, rows: Sequence[Row], max_new_tokens: int
-) -> Iterator[list[Row]]:
+    engine: SharingEngine, rows: Sequence[RunningRequest], max_new_tokens: int
+) -> Iterator[list[RunningRequest]]:
     """Yield rows, longest first, as many together as rows and tokens allow."""
-    batch: list[Row] = []
+    batch: list[RunningRequest] = []
     for row in sorted(rows, key=lambda r: -len(r.prompt)):
         width = len(batch[0].prompt) if batch else 0
         held = (len(batch) + 1) * (width + max_new_tokens)
@@ -254,7 +254,7 @@ def _batches(
 
 
 def _prefill(
-    engine: SharingEngine, decoder: Decoder, batch: Sequence[Row], width: int
+    engine: SharingEngine, decoder: Decoder, batch: Sequence[RunningRequest], width: int
 ) -> torch.Tensor:
     """Encode the prompts, which end in column `width - 1`; return the logits `[R, V]` after them."""
     device = engine.model.device
@@ -282,7 +282,7 @@ def _decode(
     engine: SharingEngine,
     decoder: Decoder,
     logits_RV: torch.Tensor,
-    batch: Sequence[Row],
+    batch: Sequence[RunningRequest],
     params: SamplingParams,
     width: int,
 ) -> None:

@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import GenerationError, ModelError
 from gatt.generation.base import FinishReason, Generation, GenerationRequest, SamplingParams
-from gatt.generation.local.batching import Row, plan_batches, plan_groups
+from gatt.generation.local.batching import RunningRequest, plan_batches, plan_groups
 from gatt.generation.local.cpu_linear import PackedLinears
 from gatt.generation.local.decoding import (
     EngineCounters,
@@ -108,7 +108,7 @@ class TransformersEngine:
         results = [Generation("", "context_limit", 0)] * len(requests)
         rows = []
         for index, request in enumerate(requests):
-            row = Row(index, request, *self._encode_prompt(request))
+            row = RunningRequest(index, request, *self._encode_prompt(request))
             if len(row.prompt) >= self.context_tokens:
                 continue
             self.counters.num_prompt_tokens += len(row.prompt)
@@ -144,8 +144,8 @@ class TransformersEngine:
         return float(loss), len(places)
 
     def _answered(
-        self, rows: Sequence[Row], params: SamplingParams, adapter: str | None
-    ) -> Iterator[Row]:
+        self, rows: Sequence[RunningRequest], params: SamplingParams, adapter: str | None
+    ) -> Iterator[RunningRequest]:
         """Yield the rows with their outputs."""
         if not self.shares_prefixes:
             yield from generate_by_reencoding(self, rows, params)

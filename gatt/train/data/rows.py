@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gatt.comb.collator import Layout, combs_to_features
+from gatt.comb.collator import RowLayout, combs_to_features
 from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, expand, fold, split_to_fit
 from gatt.comb.objectives.table import TABLE
 from gatt.data.sample import GattSample
@@ -65,7 +65,7 @@ REPORT: Final = "rows.json"
 
 def choose_layout(
     wanted: str, facts: TemplateFacts, why_not_packable: Callable[[], str | None]
-) -> Layout:
+) -> RowLayout:
     """Return the layout of a run; `auto` is the comb where template and model allow it.
 
     Args:
@@ -265,7 +265,7 @@ def _combs_of(
 
 
 def rows_of(
-    one: DrawnSample, built: BuiltSample, config: TrainConfig, layout: Layout
+    one: DrawnSample, built: BuiltSample, config: TrainConfig, layout: RowLayout
 ) -> tuple[list[tuple[Comb, BuiltComb]], list[str]]:
     """Return the rows of one sample, and a message where none of them has a token to learn.
 

@@ -19,7 +19,7 @@ from gatt.errors import DataError, TrainingError
 from gatt.train.config import TrainConfig
 
 if TYPE_CHECKING:
-    from gatt.comb.collator import Layout
+    from gatt.comb.collator import RowLayout
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
 class RowReport:
     """What became of the samples. Counts leave the padding rows out."""
 
-    layout: Layout
+    layout: RowLayout
     num_samples: int = 0
     """Samples that were read."""
     num_used: int = 0

@@ -53,7 +53,7 @@ class Answer(Rule):
     def check(self, reply: str) -> Verdict:
         """Return the verdict on one reply: as every rule, but that a number alone is an answer."""
         is_number_alone = degenerate(reply) == NO_LETTERS and any(map(str.isdigit, reply))
-        return self.judge(visible(reply)) if is_number_alone else super().check(reply)
+        return self.decide(visible(reply)) if is_number_alone else super().check(reply)
 
     @cached_property
     def right(self) -> tuple[Term, ...]:
@@ -67,7 +67,7 @@ class Answer(Rule):
         is_amount = any(term.is_number for term in map(Term, self.none_of.terms))
         return tuple(Term(text, is_amount) for text in self.none_of.terms)
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         reply = visible(reply)
         said = tokens(reply)
         wrong = [m for m in mentions(self._wrong, reply, said) if is_claimed_wrong(m, reply, said)]

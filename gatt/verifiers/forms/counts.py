@@ -58,7 +58,7 @@ class CountRule(Rule):
         """Return how many units a reply has: matches of the pattern, unless a kind counts otherwise."""
         return sum(1 for _ in self.pattern.finditer(reply))
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         """Return the verdict on a reply that is not degenerate; marks are shown, a length cannot be."""
         first = self.pattern.search(reply) if self.least else None
         span = first.span() if first else None
@@ -171,7 +171,7 @@ class Occurrences(MarkRule):
     any_of: Terms
     min: Count | None = 2
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         hits = self.any_of.hits(without_task_talk(reply))
         is_within = (self.min or 0) <= len(hits) <= (self.max or len(hits))
         found = f"says {self.any_of} {len(hits)} times"

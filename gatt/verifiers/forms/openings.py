@@ -65,7 +65,7 @@ class _Edge(Rule):
         at_start = rf"\A[\W_]*(?P<phrase>{phrases}){RIGHT}"
         return [re.compile(at_start if self._is_start else rf"{LEFT}(?P<phrase>{phrases})[\W_]*\Z")]
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         place = "starts" if self._is_start else "ends"
         folded = fold(reply)
         text = _straight(reply) if self.exact else folded.text
@@ -129,7 +129,7 @@ class EndsWithQuestion(Rule):
     version = 3
     reads_sense = True
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         spans = sentence_spans(reply)
         start, end = spans[-1] if spans else (0, 0)
         last = reply[start:end]
@@ -188,7 +188,7 @@ class Wrapped(Rule):
         if not (self.left.strip() and self.right.strip()):
             raise ValueError(f"'left' {self.left!r} and 'right' {self.right!r}: expected two marks")
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         left, right = _straight(self.left.strip()), _straight(self.right.strip())
         text = reply.strip()
         # Emphasis around all of it makes no difference, unless that is the mark that is asked for.

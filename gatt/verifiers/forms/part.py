@@ -16,7 +16,7 @@ Unit = Literal["line", "sentence", "word"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part(Rule):
+class PartRule(Rule):
     """Passes if another rule passes on the first, the last or every line, sentence or word.
 
     Blank lines do not count. Beside the first or last part the reply must say something.
@@ -34,7 +34,7 @@ class Part(Rule):
     unit: Unit
     of: Inner
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         parts = self._parts(reply)
         if not parts:
             return self.failed(f"no {self.unit}")
@@ -46,7 +46,7 @@ class Part(Rule):
             if not words(" ".join(parts)):
                 return self.failed(f"nothing beside the {self.which} {self.unit}")
         # An inner rule's `check` would refuse a word or a line as too little for a reply.
-        verdicts = [(part, self.of.judge(part)) for part in chosen]
+        verdicts = [(part, self.of.decide(part)) for part in chosen]
         for status in ("fail", "undecided"):
             for part, verdict in verdicts:
                 if verdict.status == status:

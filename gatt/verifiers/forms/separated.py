@@ -37,7 +37,7 @@ class Separated(Rule):
         if self.min < 2 or (self.max is not None and self.max < self.min):
             raise ValueError(f"'min' {self.min} and 'max' {self.max}: expected 2 <= min <= max")
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         by = self.by.strip() or self.by
         if self.own_line:
             lines = [line.strip() for line in reply.strip().splitlines()]

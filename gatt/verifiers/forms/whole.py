@@ -15,7 +15,7 @@ from gatt.verifiers.rule import Rule
 from gatt.verifiers.text.markup import strip_markdown
 from gatt.verifiers.text.words import words
 
-Case = Literal["lower", "title", "upper"]
+Casing = Literal["lower", "title", "upper"]
 # Categories of Unicode: `str.islower` takes the signs of "20 ºC" and "2ª" for small letters.
 _CAPITALS, _SMALL = frozenset({"Lu", "Lt"}), frozenset({"Ll"})
 PATTERN, TOLERANCE = (5, 7, 5), 1
@@ -40,7 +40,7 @@ class JsonObject(Rule):
 
     keys: tuple[str, ...] = ()
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         text = reply.strip()
         fenced = _FENCE.match(text)
         try:
@@ -77,9 +77,9 @@ class LetterCase(Rule):
     version = 3
     reads_markup = True
 
-    case: Case
+    case: Casing
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         if self.case == "title":
             return self._title(reply)
         wrong, right = (_CAPITALS, _SMALL) if self.case == "lower" else (_SMALL, _CAPITALS)
@@ -113,7 +113,7 @@ class Haiku(Rule):
     kind = "haiku"
     version = 2
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         lines = [found for line in strip_markdown(reply).splitlines() if (found := words(line))]
         if len(lines) != len(PATTERN):
             return self.failed(f"{len(lines)} lines, expected {len(PATTERN)}")

@@ -74,7 +74,7 @@ class Language(Rule):
             known = ", ".join(sorted(LANGUAGES))
             raise ValueError(f"unknown language {self.language!r}{hint} (known: {known})")
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         code, name = self.language, LANGUAGES[self.language]
         plain = plain_text(reply)
         text = telling_text(plain, code)

@@ -21,7 +21,7 @@ class Declines(Rule):
     kind = "declines"
     version = 2
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         folded = fold(reply)
         if given := _RE.GIVES_IN.search(folded.text):
             span = folded.span(*given.span())

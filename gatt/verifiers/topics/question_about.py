@@ -52,7 +52,7 @@ class QuestionAbout(Rule):
     beside: tuple[Terms, ...] = ()
     unless: TermMatcher = NO_TERMS
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         spans = sentence_spans(reply)
         texts = [as_meant(reply[start:end], self.topics.terms) for start, end in spans]
         for span, text, following in zip(spans, texts, [*texts[1:], ""], strict=True):

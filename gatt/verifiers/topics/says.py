@@ -58,7 +58,7 @@ class Says(Rule):
     unless: TermMatcher = NO_TERMS
     place: Place = "anywhere"
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         spans = sentence_spans(reply)
         said = [reply[start:end] for start, end in spans]
         found: list[tuple[str, Span]] = []

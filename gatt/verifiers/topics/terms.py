@@ -19,7 +19,7 @@ from gatt.verifiers.text.words import words
 
 MIN_WORDS = 3
 """Words of a reply from which it has left something out; a shorter one has said too little."""
-Characters = tuple[Annotated[str, Len(1, 1)], ...]
+SingleCharacters = tuple[Annotated[str, Len(1, 1)], ...]
 _RE = Patterns("forms")
 
 
@@ -58,7 +58,7 @@ class TermsRule(Rule):
     def _each(self) -> list[TermMatcher]:
         return [TermMatcher([term]) for term in self.all_of.terms]
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         forbidden = self.none_of.first(reply)
         if forbidden:
             return self.failed(f"says {quote(forbidden.text)}", forbidden.span)
@@ -92,14 +92,14 @@ class Excludes(Rule):
     version = 3
     reads_markup = True
 
-    characters: Characters = ()
+    characters: SingleCharacters = ()
     terms: TermMatcher = NO_TERMS
 
     def __post_init__(self) -> None:
         if not (self.characters or self.terms):
             raise ValueError("nothing to exclude: expected 'characters' or 'terms'")
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         for index, character in enumerate(reply):
             if any(form in self.characters for form in _forms(character)):
                 return self.failed(f"holds {character!r}", (index, index + 1))
@@ -129,7 +129,7 @@ class OneOf(Rule):
 
     options: Terms
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         said = words(fold_text(reply))
         if said not in [words(fold_text(option)) for option in self.options.terms]:
             return self.failed(f"says {quote(reply)}, none of the options")
@@ -146,7 +146,7 @@ class Price(Rule):
 
     kind = "price"
 
-    def judge(self, reply: str) -> Verdict:
+    def decide(self, reply: str) -> Verdict:
         folded = fold(reply)
         match = _RE.PRICE.search(folded.text)
         if not match:

@@ -15,7 +15,7 @@ from transformers.trainer_callback import TrainerCallback
 from gatt.config.load import load_config
 from gatt.train.arguments import training_arguments
 from gatt.train.config import TrainConfig
-from gatt.train.run import Prepared, open_store, prepare
+from gatt.train.run import PreparedRun, open_store, prepare
 from gatt.train.runtime import current_runtime, leave
 from gatt.train.trainer import RowTrainer
 
@@ -50,7 +50,7 @@ def logged(trainer: RowTrainer, key: str) -> list[float]:
     return [line[key] for line in trainer.state.log_history if key in line]
 
 
-def prepared_run(config: TrainConfig) -> Prepared:
+def prepared_run(config: TrainConfig) -> PreparedRun:
     """Return what a run of a configuration makes before its first step."""
     args = training_arguments(config)
     return prepare(config, args, open_store(config, args))

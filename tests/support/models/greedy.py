@@ -13,7 +13,7 @@ import torch
 
 from gatt.data.dialogue import Message
 from gatt.generation.base import GenerationRequest, SamplingParams
-from gatt.generation.local.batching import Row
+from gatt.generation.local.batching import RunningRequest
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.chat_template import encode
 from tests.support.models.engine_prompts import generated
@@ -75,7 +75,7 @@ def agreement(
     drawn: dict[str, list[int]] = {}
     answered = engine._answered
 
-    def record(*args: Any) -> Iterator[Row]:
+    def record(*args: Any) -> Iterator[RunningRequest]:
         for row in answered(*args):
             drawn[row.request.key] = list(row.output)
             yield row

@@ -10,7 +10,7 @@ from typing import Any
 from eval.config import EvalConfig
 from eval.records.case import Case, Reply
 from eval.records.samples import Sample
-from eval.scoring.verdict import judge
+from eval.scoring.verdict import judge_by_rules
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation
@@ -55,4 +55,4 @@ def config(**changes: Any) -> EvalConfig:
 
 def judged(of: Case, turn: int, text: str, kind: Any = "turn") -> Sample:
     reply = Reply(of, turn, kind, of.user_turn(turn), Generation(text, "stop", 5))
-    return judge(reply, "base", "own", ())
+    return judge_by_rules(reply, "base", "own", ())

@@ -28,7 +28,7 @@ from gatt.generation.local.prefix.row_attention import RowMask, row_attention
 IMPLEMENTATION = "gatt_prefix"
 
 
-class Step(Protocol):
+class PrefixStep(Protocol):
     """New tokens of one forward pass: the model is called with it as `prefix_step`."""
 
     input_ids: torch.Tensor
@@ -220,7 +220,7 @@ def prefix_attention(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,  # noqa: ARG001 - transformers' signature
     *,
-    prefix_step: Step,
+    prefix_step: PrefixStep,
     scaling: float | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,
@@ -260,7 +260,7 @@ def prefix_implementation(model: Any) -> Iterator[None]:
         config._attn_implementation = before
 
 
-def run_step(model: Any, step: Step, logits_to_keep: int | torch.Tensor = 1) -> torch.Tensor:
+def run_step(model: Any, step: PrefixStep, logits_to_keep: int | torch.Tensor = 1) -> torch.Tensor:
     """Return the logits `[B, positions, V]` of a step at some positions, and store its new tokens.
 
     Args:

@@ -118,7 +118,7 @@ class RowCache:
         return held[layer]
 
 
-Key = tuple[str | None, str]
+PrefixKey = tuple[str | None, str]
 """Adapter and name of the group; groups without a name are not kept."""
 
 
@@ -131,12 +131,12 @@ class KeptPrefixes:
 
     def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens
-        self._kept: OrderedDict[Key, Prefix] = OrderedDict()
-        self._dropped: dict[Key, int] = {}
+        self._kept: OrderedDict[PrefixKey, Prefix] = OrderedDict()
+        self._dropped: dict[PrefixKey, int] = {}
         """Length of each prefix that was dropped, by which a repeated encoding is noticed."""
         self._has_warned = False
 
-    def take(self, key: Key, ids: Sequence[int], reach: int) -> tuple[Prefix, int]:
+    def take(self, key: PrefixKey, ids: Sequence[int], reach: int) -> tuple[Prefix, int]:
         """Remove and return the kept part of a prefix, and how many dropped tokens must be encoded again.
 
         The first time that this number is not zero, a warning is logged.
@@ -161,7 +161,7 @@ class KeptPrefixes:
             )
         return prefix, num_again
 
-    def put(self, key: Key, prefix: Prefix) -> None:
+    def put(self, key: PrefixKey, prefix: Prefix) -> None:
         """Keep a prefix, and drop others to make room; a prefix that is too long is dropped itself."""
         if not key[1]:
             return

@@ -21,7 +21,7 @@ import torch
 from gatt.comb.attention.split import soft_capped
 from gatt.generation.local.prefix.cache import Read
 
-Pair = tuple[torch.Tensor, torch.Tensor]
+KeysValues = tuple[torch.Tensor, torch.Tensor]
 """Keys and values."""
 
 
@@ -68,8 +68,8 @@ class RowMask:
 
 def row_attention(
     query: torch.Tensor,
-    own: Pair,
-    shared: Sequence[tuple[Read, Pair]],
+    own: KeysValues,
+    shared: Sequence[tuple[Read, KeysValues]],
     mask: RowMask,
     *,
     scale: float,
@@ -98,8 +98,8 @@ def row_attention(
 
 def _joined(
     query: torch.Tensor,
-    own: Pair,
-    shared: Sequence[tuple[Read, Pair]],
+    own: KeysValues,
+    shared: Sequence[tuple[Read, KeysValues]],
     mask: RowMask,
     scale: float,
 ) -> torch.Tensor:
@@ -124,8 +124,8 @@ def _joined(
 
 def _side_by_side(
     query: torch.Tensor,
-    own: Pair,
-    shared: Sequence[tuple[Read, Pair]],
+    own: KeysValues,
+    shared: Sequence[tuple[Read, KeysValues]],
     mask: RowMask,
     scale: float,
     softcap: float | None,

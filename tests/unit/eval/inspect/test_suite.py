@@ -16,7 +16,7 @@ from tests.support.runs.case_files import tea_case as case
 from tests.support.runs.case_files import tea_suite as suite
 
 
-def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_suite.Prepared:
+def run_of(folder: Path, *cases: dict[str, Any], **settings: Any) -> inspect_suite.PreparedSuite:
     return prepared({"suite": suite(folder, *cases), "arm": "once"} | settings)
 
 

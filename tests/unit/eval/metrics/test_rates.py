@@ -15,8 +15,8 @@ from eval.metrics.intervals import wilson_interval
 from eval.metrics.outcomes import (
     ALL,
     Outcome,
+    OutcomeColumns,
     Rate,
-    Rows,
     false_trigger,
     keeps,
     keeps_loose,
@@ -46,7 +46,7 @@ POLISH = instruction("language", "Polish")
 
 
 def rates(outcomes: Iterable[Outcome]) -> dict[int, tuple[float | None, int, int]]:
-    found = {turn: rate_of(rows) for turn, rows in Rows.of(outcomes).by_turn()}
+    found = {turn: rate_of(rows) for turn, rows in OutcomeColumns.of(outcomes).by_turn()}
     return {t: (r.rate, r.num_dialogues, r.num_undecided) for t, r in found.items()}
 
 
@@ -154,7 +154,7 @@ def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> Non
 
 def rate(*statuses: Any, is_pass_good: bool = True) -> Rate:
     made = [sample(dialogue=str(n), status=s) for n, s in enumerate(statuses)]
-    return rate_of(Rows.of(Outcome(s, s.status) for s in made), is_pass_good=is_pass_good)
+    return rate_of(OutcomeColumns.of(Outcome(s, s.status) for s in made), is_pass_good=is_pass_good)
 
 
 def test_nothing_decided_is_not_measured_and_nobody_hides_behind_undecided_replies() -> None:

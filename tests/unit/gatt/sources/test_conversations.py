@@ -9,7 +9,7 @@ import pytest
 
 from gatt.data.answers import answers
 from gatt.data.dialogue import Dialogue
-from gatt.data.hash_split import Part, partition
+from gatt.data.hash_split import SplitName, partition
 from gatt.errors import ConfigError, DataError
 from gatt.sources.config import SourceConfig
 from gatt.sources.conversations import TOLD_TURNS
@@ -17,7 +17,7 @@ from gatt.sources.faq import read_faq
 from gatt.sources.load import load_dialogues
 
 
-def load(part: Part | None = "eval", **settings) -> list[Dialogue]:
+def load(part: SplitName | None = "eval", **settings) -> list[Dialogue]:
     given = {"name": "conversations", "min_turns": 16, "max_turns": 16, "num": 8} | settings
     return load_dialogues(SourceConfig(**given), part)[0]
 

@@ -134,7 +134,7 @@ SOUND = blocks()["rhymes.py"]
         ("def f(:", ["SyntaxError", "line 1"]),
         ("import a_module_that_is_missing", ["a_module_that_is_missing"]),
         (SOUND.replace("(Rule)", ""), ["LastLetter", "gatt.verifiers.rule.Rule"]),
-        (SOUND.replace("def judge", "def rate"), ["LastLetter", "judge"]),
+        (SOUND.replace("def decide", "def rate"), ["LastLetter", "decide"]),
         (SOUND.replace('"last_letter"', '"Last letter"'), ["'Last letter'"]),
         (SOUND.replace('"last_letter"', '"words"'), ["'words'", "shipped"]),
         (SOUND.replace("version = 1", "version = '1'"), ["'1'", "version"]),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gatt.generation.base import GenerationRequest
 from gatt.generation.local.batching import (
     Group,
-    Row,
+    RunningRequest,
     like_lengths,
     plan_batches,
     plan_groups,
@@ -21,11 +21,13 @@ from gatt.generation.local.prefix.cache import MOST_IDLE, _products
 TRUNK = tuple(range(2000))
 
 
-def row(index: int, fork: int, own: int = 0, group: str = "g", *, is_aside: bool = False) -> Row:
+def row(
+    index: int, fork: int, own: int = 0, group: str = "g", *, is_aside: bool = False
+) -> RunningRequest:
     """Return a row that shares `fork` tokens with the trunk and adds others."""
     request = GenerationRequest(f"{group}/{index}", (), group, is_aside=is_aside)
     prompt = TRUNK[:fork] + tuple(10_000 * (index + 1) + i for i in range(own))
-    return Row(index, request, prompt)
+    return RunningRequest(index, request, prompt)
 
 
 def held(batch: Sequence[Group], new: int) -> int:
@@ -45,7 +47,11 @@ def held(batch: Sequence[Group], new: int) -> int:
 
 
 def planned(
-    rows: Sequence[Row], *, max_rows: int = 64, max_cache_tokens: int = 10_000, new: int = 50
+    rows: Sequence[RunningRequest],
+    *,
+    max_rows: int = 64,
+    max_cache_tokens: int = 10_000,
+    new: int = 50,
 ) -> list[list[Group]]:
     batches = plan_batches(
         plan_groups(rows), max_rows=max_rows, max_cache_tokens=max_cache_tokens, max_new_tokens=new

@@ -33,7 +33,7 @@ def test_one_english_sentence_makes_a_mix(code: str) -> None:
     for english in _TEXTS["english"]:
         said = english.format(name=LANGUAGES[code])
         for reply in (f"{SAME[code]} {SAME[code]}\n\n{said}", f"{said} {SAME[code]}"):
-            assert verifier.judge(reply).status == "fail", reply
+            assert verifier.decide(reply).status == "fail", reply
     for reply in _TEXTS["alike"]:
         assert verifier.check(reply).status == "fail", reply
 
