@@ -192,13 +192,20 @@ stage_demo_samples() { # the kept part of the demo's samples: conversations, tar
   gatt synth --config configs/demo_samples.yaml --output_dir="$out/demo_samples"
   pack "$out/demo_samples/samples.jsonl" configs/demo_samples.jsonl.gz
 }
-stage_recipes() { # the demo's kept samples learned in their dialogues and alone, in as many steps: results/recipes
-  local history
-  for history in reference none; do
-    [[ -f "$out/recipe_$history/adapter/adapter_model.safetensors" ]] ||
-      gatt train --config configs/joint/recipes_train.yaml --output_dir="$out/recipe_$history" --history="$history"
-  done
+recipe() { # recipe HISTORY: the demo's kept samples, learned so
+  [[ -f "$out/recipe_$1/adapter/adapter_model.safetensors" ]] ||
+    gatt train --config configs/joint/recipes_train.yaml --output_dir="$out/recipe_$1" --history="$1"
+}
+stage_joint() { # how much of what is kept is also an answer: GAtt on the demo's kept samples, three passes
   local configs=configs/joint
+  recipe reference
+  evaluate joint joint recipes --adapters="{gatt: $out/recipe_reference/adapter}" --arms='[base, alone, canned, gatt]' \
+    --baseline=base
+}
+stage_recipes() { # the same samples learned in their dialogues and alone (single-turn fine-tuning), in as many steps
+  local configs=configs/joint
+  recipe reference
+  recipe none
   evaluate recipes joint recipes
 }
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo
