@@ -13,6 +13,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,6 @@ from gatt.runs.store import meta_path, read_meta, take_lock
 
 log = logging.getLogger(__name__)
 
-BEFORE_FILE: Final = "samples.before.jsonl"
 NUM_KEPT: Final = "num_kept"
 """Key of the store's description: how many rows at its beginning are of an earlier plan."""
 PLANNING: Final = (
@@ -64,7 +64,7 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
         if not rows:
             return
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        _copy(path, path.with_name(BEFORE_FILE))
+        copy = _copied(path)
         atomic_write_text(path, text)
         described = {**settings, NUM_KEPT: len(rows)}
         atomic_write_json(
@@ -75,15 +75,19 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
     reasons = ", ".join(f"{num} {reason}" for reason, num in why.most_common())
     log.warning(
         "%s: %d of %d samples kept, %d to draw%s; as it was: %s",
-        path, len(rows), len(plan), len(plan) - len(rows), f" ({reasons})" if reasons else "", BEFORE_FILE,
+        path, len(rows), len(plan), len(plan) - len(rows), f" ({reasons})" if reasons else "", copy.name,
     )  # fmt: skip
 
 
-def _copy(path: Path, copy: Path) -> None:
+def _copied(path: Path) -> Path:
+    """Copy a file to the first of `samples.before.jsonl`, `samples.before_2.jsonl`, … that is free."""
+    names = (f"samples.before{f'_{num}' if num > 1 else ''}.jsonl" for num in count(1))
+    copy = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     try:
         shutil.copyfile(path, copy)
     except OSError as error:
         raise refused_write(copy, error) from error
+    return copy
 
 
 def order_of(path: Path, num_samples: int) -> tuple[Sequence[int], int]:

@@ -26,7 +26,7 @@ from data_synth.config import SynthConfig
 from data_synth.plan import plan_samples
 from gatt.runs.store import RecordStore
 
-ROWS = Path(__file__).resolve().parents[1] / "results" / "data" / "language.jsonl.gz"
+ROWS = Path(__file__).resolve().parents[1] / "results" / "qwen" / "questions_language.jsonl.gz"
 TURNS = 20
 
 

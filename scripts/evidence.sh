@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The evidence under results/, stage by stage: data, training, choice of the recipe, evaluation, controls.
 #   scripts/evidence.sh [STAGE…]       those that `scripts/evidence.sh list` names without a name; besides there are
-#                                      `restore` (the samples of results/data in place of `data`) and `gpu`
+#                                      `restore` (the samples of results/data in place of `data`), `gpu`, `demo_samples`, `demo_seeds`,
+#                                      `joint` and `recipes`
 # Hours on two cores. Stop it at any time: started again it goes on where it was, and passes over what is done. The stages
 # `qwen_…` are those of Qwen2.5-Coder: samples of the 1.5B (results/qwen), and the 0.5B that is trained on them
 # (results/qwen/adapter). On a CPU with bfloat16 (AVX512-BF16, AMX) DTYPE=bfloat16 makes their evaluations twice as fast;
@@ -20,7 +21,7 @@ sets=(figure hobby language behaviour persona plain combined questions) # of sam
 publish() { # publish NAME FOLDER [METRIC]: the results of an evaluation, as they are committed
   mkdir -p "results/$1"
   cp "$2/results.json" "results/$1/"
-  gatt report "$2" --metric "${3:-adherence}" --chart "results/$1/curve.png"
+  gatt report "$2" --metric "${3:-keeps}" --chart "results/$1/curve.png"
 }
 replies() { # replies NAME FOLDER: every reply with its verdicts, as they are committed
   xz -9 -c "$2/samples.jsonl" >"results/$1/samples.jsonl.xz"
@@ -230,18 +231,18 @@ qwen() { # qwen NAME METRIC CONFIG [KEY=VALUE…]: configs/qwen/eval_CONFIG.yaml
   evaluate "$@" ${DTYPE:+--engine.dtype="$DTYPE"}
 }
 stage_qwen_validation() {
-  qwen qwen_validation adherence validation
-  qwen qwen_validation_own adherence validation --histories='[own]'
+  qwen qwen_validation keeps validation
+  qwen qwen_validation_own keeps validation --histories='[own]'
 }
-stage_qwen_ordinary() { qwen ordinary adherence ordinary; }
-stage_qwen_ordinary_own() { qwen ordinary_own adherence ordinary --histories='[own]' --num_dialogues=20; }
-stage_qwen_ordinary_40() { qwen ordinary_40 adherence ordinary --arms='[gatt]' --num_turns=40 --turns='[20, 30, 40]'; }
+stage_qwen_ordinary() { qwen ordinary keeps ordinary; }
+stage_qwen_ordinary_own() { qwen ordinary_own keeps ordinary --histories='[own]' --num_dialogues=20; }
+stage_qwen_ordinary_40() { qwen ordinary_40 keeps ordinary --arms='[gatt]' --num_turns=40 --turns='[20, 30, 40]'; }
 stage_qwen_table30() { qwen table30 probe_recall table30; }
 stage_qwen_table30_base() { qwen table30_base probe_recall table30 --arms='[base, gatt]' --num_dialogues=30; }
 stage_qwen_table30_40() { qwen table30_40 probe_recall table30 --num_turns=40 --probe_turns='[30, 40]' --num_dialogues=30; }
 stage_qwen_heldout() {
-  qwen heldout adherence heldout
-  qwen heldout_reference adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
+  qwen heldout keeps heldout
+  qwen heldout_reference keeps heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
     --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
 }
 stage_qwen_cost() { qwen cost false_trigger cost --num_plain=32; }
@@ -301,7 +302,7 @@ student() { # student NAME MODEL [KEY=VALUE…]: trained as the 0.5B is
   gatt train --config configs/qwen/train.yaml --output_dir="$out/qwen/$1" --model="$2" "${@:3}"
 }
 other_student() { # other_student NAME HISTORY MODEL KEY=VALUE…: 20 turns of people's or of its own history
-  qwen "student_$1_$2" adherence ordinary --engine.model="$3" --histories="[$2]" "${@:4}"
+  qwen "student_$1_$2" keeps ordinary --engine.model="$3" --histories="[$2]" "${@:4}"
 }
 stage_restore() { restore data data; } # the samples of results/data in place of `data`, which would make them anew
 keep() { # keep ADAPTER FOLDER: the adapter in bfloat16, as it is committed and evaluated
@@ -328,16 +329,16 @@ stage_main() { # the adapter of all evaluations: results/adapter, to be committe
   gatt train --config "$configs/train.yaml"
   keep "$out/main/adapter" results/adapter
 }
-stage_validation() { evaluate validation adherence validation --arms='[base, gatt]'; }
+stage_validation() { evaluate validation keeps validation --arms='[base, gatt]'; }
 stage_table30() { evaluate table30_135m probe_recall table30; }
 stage_ordinary() {
-  evaluate ordinary_135m adherence ordinary
-  evaluate ordinary_own_135m adherence ordinary --histories='[own]' --num_dialogues=30
+  evaluate ordinary_135m keeps ordinary
+  evaluate ordinary_own_135m keeps ordinary --histories='[own]' --num_dialogues=30
   # The instruction at the start of the first message, where training had it in half of the samples.
-  evaluate ordinary_first_user adherence ordinary --placement=first_user --splits='[train]'
-  evaluate ordinary_dental adherence dental
+  evaluate ordinary_first_user keeps ordinary --placement=first_user --splits='[train]'
+  evaluate ordinary_dental keeps dental
   # What the limits of tokens cost those that say more: the base model, and the reminder.
-  evaluate ordinary_long adherence ordinary --num_dialogues=30 --turns='[1, 4, 20]' --sampling.max_new_tokens=128
+  evaluate ordinary_long keeps ordinary --num_dialogues=30 --turns='[1, 4, 20]' --sampling.max_new_tokens=128
   evaluate table30_long probe_recall table30 --num_dialogues=30 --probe_turns='[2, 4, 20]' --sampling.max_new_tokens=128
 }
 stage_attend() { # where the model looks in the ordinary dialogues, both arms over the same text: half an hour
@@ -355,30 +356,30 @@ stage_attend() { # where the model looks in the ordinary dialogues, both arms ov
   publish ordinary_135m "$from" # Its report has the section now.
 }
 stage_heldout() { # 20 turns of its own, and 40 of a human history
-  evaluate heldout_135m adherence heldout
-  evaluate heldout_reference_135m adherence heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
+  evaluate heldout_135m keeps heldout
+  evaluate heldout_reference_135m keeps heldout --histories='[reference]' --num_turns=40 --source.min_turns=12 \
     --source.max_turns=40 --turns='[1, 2, 4, 8, 12, 20, 30, 40]'
 }
 stage_combined() {
-  evaluate combined_2 adherence combined
-  evaluate combined_3 adherence combined --instructions.num_entries='[0.0, 0.0, 1.0]'
+  evaluate combined_2 keeps combined
+  evaluate combined_3 keeps combined --instructions.num_entries='[0.0, 0.0, 1.0]'
 }
 stage_switch() {
   if [[ ! -f results/switch_adapter/adapter_model.safetensors ]]; then
     echo "results/switch_adapter: not there: \`git checkout 7722c749 -- results/switch_adapter\` brings it back" >&2
     exit 1
   fi
-  switched validation replace adherence_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'
+  switched validation replace keeps_since_switch --part=validation --num_dialogues=20 --arms='[switch, main]'
   # Replaced by the user, and by a later system message; taken back; added to. Behaviours are hardly kept
   # beside another instruction (`combined`), so nothing is added to them.
-  switched replace replace adherence_since_switch
+  switched replace replace keeps_since_switch
   # What it costs where nothing changes: the same dialogues and first instructions.
-  evaluate switch_unchanged adherence switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
+  evaluate switch_unchanged keeps switch --switch=null --turns='[1, 4, 9, 10, 11, 12, 14, 18, 20]' \
     --probe_turns='[]' --arms='[switch, main]'
-  switched system replace adherence_since_switch --switch.system=1
+  switched system replace keeps_since_switch --switch.system=1
   switched cancel cancel leakage
   switched cancel_system cancel leakage --switch.system=1
-  switched add add adherence_since_switch --instructions.families='[figure, hobby, persona]'
+  switched add add keeps_since_switch --instructions.families='[figure, hobby, persona]'
   perplexity switch_unchanged --adapters='{main: results/adapter, switch: results/switch_adapter}'
   gatt report "$out/switch_replace" --metric leakage --chart results/switch_replace/leakage.png
 }
@@ -400,8 +401,8 @@ stage_long() { # trained at 8, 16 and 20 turns, evaluated to the end of the cont
     gatt train --config "$configs/train.yaml" --output_dir="$out/turns_$turns" --max_turns="$turns"
     keep "$out/turns_$turns/adapter" "results/turns_${turns}_adapter"
   done
-  evaluate long adherence long
-  evaluate long_own adherence long --adapters='{gatt: results/adapter}' --arms='[gatt]' --histories='[own]' \
+  evaluate long keeps long
+  evaluate long_own keeps long --adapters='{gatt: results/adapter}' --arms='[gatt]' --histories='[own]' \
     --num_dialogues=10 --batch_cases=10
 }
 with_target() { # with_target FILE…: how many samples have one
@@ -444,13 +445,13 @@ stage_ablations() {
   # targets of the same samples, of every kind.
   for name in unaided as_many; do ablation "$name" "$steps" --samples="[$out/parts/$name.jsonl]"; done
   ablation seed_1 "$steps" --seed=1 # The recipe again, in another order and with other draws: the noise.
-  compared ablations adherence "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
+  compared ablations keeps "recipe reference sampled all_turns context_only every_turn told samples_50 samples_200 \
     plain_targets rate_5e-4 seed_1 plain_15"
-  compared ablations_targets adherence "recipe unaided as_many"
+  compared ablations_targets keeps "recipe unaided as_many"
   # As in a chat: what the model said itself is in the history, which not all of these have learned from.
-  compared ablations_own adherence "recipe reference sampled all_turns context_only" --histories='[own]'
+  compared ablations_own keeps "recipe reference sampled all_turns context_only" --histories='[own]'
   # Where it was trained to read the instruction, at the start of a user message.
-  compared ablations_first_user adherence "recipe every_turn" --placement=first_user
+  compared ablations_first_user keeps "recipe every_turn" --placement=first_user
   compared ablations_plain false_trigger "recipe told plain_targets plain_15" --num_dialogues=0 --num_plain=40 --histories='[own]'
   # What plain dialogues, and how they are learned, do to the model's general text.
   perplexity ablations --part=validation --adapters="$(ablated recipe told plain_targets plain_15)"
@@ -472,9 +473,9 @@ stage_samples() { # how many samples (50, 200 and 800 in as many steps, one pass
   # A quarter of the instructions, in as many samples; as many steps as the other ablations.
   steps=$(half_a_pass "$out"/data/*/samples.jsonl)
   for name in few_entries many_entries; do ablation "$name" "$steps" --samples="[$out/parts_800/$name.jsonl]"; done
-  compared ablations_samples adherence "of_800 of_200 of_50"
-  compared ablations_samples_own adherence "of_800 of_200 of_50" --histories='[own]'
-  compared ablations_entries adherence "many_entries few_entries"
+  compared ablations_samples keeps "of_800 of_200 of_50"
+  compared ablations_samples_own keeps "of_800 of_200 of_50" --histories='[own]'
+  compared ablations_entries keeps "many_entries few_entries"
 }
 
 # Too much for two cores: on a GPU, `scripts/evidence.sh gpu`, after the others.
@@ -487,17 +488,17 @@ stage_gpu() {
       --lora.lora_alpha="$((2 * rank))"
   done
   against main_0 main_1 main_2 rank_4 rank_64
-  evaluate gpu adherence ordinary "${arms[@]}"
+  evaluate gpu keeps ordinary "${arms[@]}"
   for terse in 0 0.5; do # The paper's half of shortened wordings, and none.
     synth "terse_$terse" --num_samples=320 --plain_fraction=0.15 --instructions.terse_probability="$terse"
     ablation "terse_$terse" 320 --samples="[$out/terse_$terse/samples.jsonl]"
   done
-  compared gpu_terse adherence "terse_0 terse_0.5"
+  compared gpu_terse keeps "terse_0 terse_0.5"
   for num in 320 1600 6400; do
     synth "samples_$num" --num_samples="$num" --plain_fraction=0.15
     ablation "drawn_$num" 6400 --samples="[$out/samples_$num/samples.jsonl]" # One pass over the most.
   done
-  compared gpu_samples adherence "drawn_320 drawn_1600 drawn_6400"
+  compared gpu_samples keeps "drawn_320 drawn_1600 drawn_6400"
 }
 
 stages=(ability data main validation table30 ordinary attend heldout combined switch cost long ablations samples)

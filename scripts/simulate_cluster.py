@@ -23,11 +23,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchmark.apart import write_report
-from gatt.commands.run.plan import DRAWS
 from published.rates import RESULTS, table
 from scaling_costs import MODELS, RANDOM_1B, measured, number, operations, put_into, shape_of
 
 from gatt.generation.cluster.pool import _Pool
+from gatt.stages.plan import DRAWS
 
 BEGIN = "<!-- table: python scripts/simulate_cluster.py --write docs/scaling.md -->\n"
 END = "<!-- end of table -->\n"

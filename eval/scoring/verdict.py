@@ -26,7 +26,7 @@ from gatt.verifiers.text.echo import echoed
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:
     """Return the samples with the judge's verdicts, in order.
 
-    The verdict on adherence is stored in `judge_by_rules`; it decides the status if no rule covers
+    The verdict on adherence is stored in `judge`; it decides the status if no rule covers
     the instruction. The verdict on completion replaces the measured one, also if it is
     `undecided`: two ways of measuring do not make one rate. A degenerate reply fails
     whatever the judge says. Samples that the judge was not asked about stay as they are.
@@ -61,12 +61,12 @@ def is_ruled(sample: Sample) -> bool:
 def with_judge_status(sample: Sample) -> Sample:
     """Return the sample with the judge's verdict as its status if the rules leave it open.
 
-    Instructions without a verifier are open, and so are `judge_by_rules` verifiers: the verdict
+    Instructions without a verifier are open, and so are `judge` verifiers: the verdict
     replaces theirs, and one failed rule beside them still fails the reply. What rules
     decide stays. Doing it twice changes nothing.
 
     Args:
-        sample: with `judge_by_rules`, if the judge was asked. The verdict says whether the reply
+        sample: with `judge`, if the judge was asked. The verdict says whether the reply
             follows the instruction, also after a release.
     """
     is_decided = bool(sample.verdicts) and not any(map(is_open, sample.verdicts))
@@ -87,7 +87,7 @@ def with_judge_status(sample: Sample) -> Sample:
 
 
 def _junk(sample: Sample) -> Verdict | None:
-    """Return the fail that a `judge_by_rules` verifier gives a degenerate reply by itself, None for others."""
+    """Return the fail that a `judge` verifier gives a degenerate reply by itself, None for others."""
     why = degenerate(sample.reply)
     return Verdict("fail", why, JUDGE, Judge.version) if why else None
 
@@ -205,7 +205,7 @@ def _echo(text: str, instruction: Instruction) -> str | None:
 def verdicts_of_turn(
     text: str, instruction: Instruction | None, pool: Sequence[Entry]
 ) -> tuple[Status, tuple[Verdict, ...]]:
-    """Return the rules' verdicts on the reply to an ordinary turn; see `judge_by_rules`."""
+    """Return the rules' verdicts on the reply to an ordinary turn; see `judge`."""
     if instruction is not None:
         verdicts = check_all(instruction.verifiers, text)
         return overall(verdicts), verdicts

@@ -69,7 +69,7 @@ class GattTrainer(RowTrainer):
         *,
         train_dataset: Iterable[Any] | None = None,
         processing_class: PreTrainedTokenizerBase | None = None,
-        callbacks: Sequence[Any] = (),
+        callbacks: Sequence[Any] | None = None,
         peft_config: LoraConfig | None = None,
         **settings: Any,
     ) -> None:
@@ -120,7 +120,7 @@ class GattTrainer(RowTrainer):
         super().__init__(
             model, config, trl_args, rows, report, tokenizer=tokenizer, peft_config=peft_config
         )
-        for callback in callbacks:
+        for callback in callbacks or ():
             self.add_callback(callback)
 
 

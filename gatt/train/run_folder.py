@@ -76,7 +76,9 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
     return {
         **settings,
         "bf16": bf16,
-        "pack_rows": is_packed(config),
+        "pack_rows": "auto"
+        if config.pack_rows == "auto" and is_packed(config)
+        else is_packed(config),
         "world_size": world_size,
         "template": hashlib.sha256(template.encode()).hexdigest()[:16],
         "model_digest": model_digest(config.model),

@@ -1,6 +1,6 @@
 """Hold the intervals against simulated runs whose true rates are known.
 
-    python scripts/checks/intervals.py --design 60x4x20 --json results/intervals/60x4x20.json
+    python scripts/checks/intervals.py --design 60x4x20 --json runs/intervals_60x4x20.json
 
 A design is dialogues x cases of each x instructions; replies share the dialogue and the instruction.
 Whether a reply passes is a probit model with crossed random effects,

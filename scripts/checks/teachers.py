@@ -1,7 +1,7 @@
 """Tokens a second of one teacher, served and in this process, over the same prompts.
 
     python scripts/checks/teachers.py --url http://127.0.0.1:8000/v1 --served-as teacher \
-        --json results/serve/teachers.json
+        --json runs/teachers.json
 
 The prompts are those of `gatt synth`: questions of the bank, each behind an instruction and the request to be
 brief. Both draw every prompt once. The server gets as many requests at once as `--concurrency` says. Start it

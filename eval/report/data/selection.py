@@ -198,12 +198,13 @@ class Curves:
     def main_split(self) -> str:
         """The split of the headline: what the model keeps alone, else seen instructions, else all.
 
-        What it keeps alone is passed over where that leaves too few replies, and the next one has enough.
+        What it keeps alone is passed over where that leaves too few replies, and another one has enough.
         """
-        measured = [split for split in (ABLE, "train") if self._num_main(split)]
-        first, then = (*measured, ALL, ALL)[:2]
-        has_too_few = self._num_main(first) < LEAST_REPLIES <= self._num_main(then)
-        return then if first == ABLE and has_too_few else first
+        measured = [split for split in (ABLE, "train", ALL) if self._num_main(split)]
+        enough = [split for split in measured if self._num_main(split) >= LEAST_REPLIES]
+        if measured[:1] == [ABLE] and enough:
+            return enough[0]
+        return next(iter(measured), ALL)
 
     def _num_main(self, split: str) -> int:
         """Decided replies of the arm with the fewest, at the turn where it has most; 0 without any."""

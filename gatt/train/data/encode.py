@@ -120,15 +120,24 @@ def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> 
     for target in one.sample.targets:
         if target.reply is None and target.rejected is None:
             continue
+        alone = one.sample.only_turn(target.turn)
         built = build_combs(
             tokenizer,
-            one.sample.only_turn(target.turn),
+            alone,
             placement=one.placement,
             objective=one.objective,
             max_length=config.max_length,
             distil=config.distil,
         )
-        dropped += built.dropped_targets
+        # Said as of the whole sample, so that nothing is counted twice.
+        whole, turn = one.sample, f"turn {target.turn}"
+        names = {
+            f"sample {alone.id!r}": f"sample {whole.id!r}, {turn}",
+            f"dialogue {alone.dialogue.id!r}, turn 1": f"dialogue {whole.dialogue.id!r}, {turn}",
+        }
+        for problem in built.dropped_targets:
+            place = next((name for name in names if problem.startswith(name)), "")
+            dropped.append(names.get(place, "") + problem[len(place) :])
         parts += (
             replace(part, turns=(target.turn,), targets=(target.turn,), is_alone=True)
             for part in built.parts

@@ -52,8 +52,8 @@ class BuiltSample:
     """A sample as combs."""
 
     parts: tuple[BuiltComb, ...]
-    """By their last turn. One, unless the length policy gives the turns different histories, or a prompt
-    does not begin the later ones."""
+    """By their last turn, those that stand alone behind the others. One, unless the length policy gives the
+    turns different histories, or a prompt does not begin the later ones."""
     num_exchanges_dropped: int
     """Exchanges that the length policy removed, over all targets."""
     dropped_targets: tuple[str, ...]

@@ -50,7 +50,7 @@ _NAME = re.compile(r"\b[A-Z]\w+(?: (?:of|the|and|in|a|for|to|[A-Z]\w+))* [A-Z]\w
 
 
 def foreign_sentence(text: str, code: str) -> tuple[str, str] | None:
-    """Return the first sentence in another language and that language's code or name, or None.
+    """Return the first sentence in another language and that language's code, or None.
 
     Quotations are left out; titles and names are no sentences.
     """

@@ -14,6 +14,7 @@ from typing import Any
 
 from data_synth.config import SynthConfig
 from eval.config import EvalConfig
+from eval.metrics.table import METRICS
 from eval.studies.attention.task import AttendConfig
 from eval.studies.perplexity import PerplexityConfig
 from gatt.config.load import load_config
@@ -26,6 +27,7 @@ STAGES = (
     "long", "ablations", "samples", "gpu", "qwen_validation", "qwen_table30", "qwen_table30_base",
     "qwen_table30_40", "qwen_ordinary", "qwen_ordinary_own", "qwen_ordinary_40", "qwen_heldout",
     "qwen_cost", "qwen_perplexity", "qwen_split_validation", "qwen_split", "qwen_small", "qwen_large",
+    "joint", "recipes", "demo_samples",
 )  # fmt: skip
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 SCHEMAS: dict[str, type[Any]] = {
@@ -104,6 +106,7 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
     for line in (tmp_path / "record").read_text(encoding="utf-8").splitlines():
         command, *words = line.split("\x1f")[:-1]
         if command == "report":
+            assert words[words.index("--metric") + 1] in METRICS
             continue
         schema = SCHEMAS[command]
         file = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -190,18 +190,19 @@ def test_only_the_exact_ends_read_0_and_100(rate: float | None, text: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("num_others", "split"), [(30, "train"), (2, "able")], ids=["others have enough", "all are few"]
+    ("num_others", "num_unseen", "split"), [(30, 0, "train"), (2, 0, "able"), (8, 20, "all")]
 )
 def test_few_replies_that_the_model_keeps_alone_lead_only_where_no_others_are_enough(
-    num_others: int, split: str
+    num_others: int, num_unseen: int, split: str
 ) -> None:
-    able, other = instruction("language", "French"), instruction("language", "German")
+    able, other, unseen = (instruction("language", name) for name in ("French", "German", "Dutch"))
+    unseen = replace(unseen, split="heldout_value")
     made = [
         sample(
-            arm=arm, dialogue=f"{given.id}-{n}", instruction=given,
-            status="fail" if arm == "alone" and given == other else "pass",
+            arm=arm, dialogue=f"{given.id}-{n}", instruction=given, split=given.split,
+            status="fail" if arm == "alone" and given != able else "pass",
         )
-        for given, num in ((able, 4), (other, num_others))
+        for given, num in ((able, 4), (other, num_others), (unseen, num_unseen))
         for n in range(num)
         for arm in ("base", "alone", "gatt")
     ]  # fmt: skip

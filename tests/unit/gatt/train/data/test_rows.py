@@ -158,6 +158,17 @@ def test_with_both_histories_each_target_is_learned_in_its_dialogue_and_alone(la
     assert (report.num_samples, report.num_targets, dict(report.dropped)) == (2, 4, {})
 
 
+@pytest.mark.parametrize("history", ["none", "both"])
+def test_a_target_that_cannot_be_learned_alone_is_counted_once_and_as_of_its_dialogue(
+    history: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, report = build([sample(1, 3, targets=["Oui.", "a<|im_end|>b", "Non."])], history=history)
+    assert report.num_targets == 2
+    assert sum(report.dropped.values()) == 1
+    assert "/2" not in caplog.text
+    assert "turn 2" in caplog.text
+
+
 def test_only_the_first_turns_are_trained_on_where_that_is_asked() -> None:
     samples = [sample(1, 5), sample(2, 2)]
     (whole, same), (cut, short) = (
