@@ -190,7 +190,7 @@ stage_qwen_keep() { # every finished set, packed, to results/qwen
   done
 }
 stage_demo_samples() { # the kept part of the demo's samples: conversations, targets of the 1.5B
-  gatt synth --config configs/demo_samples.yaml --output_dir="$out/demo_samples"
+  gatt synth --config configs/joint/synth_demo.yaml --output_dir="$out/demo_samples"
   pack "$out/demo_samples/samples.jsonl" configs/demo_samples.jsonl.gz
 }
 recipe() { # recipe HISTORY: the demo's kept samples, learned so

@@ -55,6 +55,8 @@ def started(folder: Path, *words: str, shards: bool = False) -> subprocess.Popen
     return subprocess.Popen(
         [sys.executable, "-m", "gatt", *words],
         env=env, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # A shell lets what it starts in the background ignore Ctrl-C, and so would this process.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
 

@@ -92,7 +92,6 @@ def test_evidence_says_what_was_found_and_where(
         ("says", {"any_of": ["tea"], "beside": ["milk"]}, "'milk'"),
         ("says", {"any_of": ["tea"], "beside": [[]]}, "'beside.0'"),
         ("question_about", {"topics": []}, "'topics'"),
-        ("question_about", {"topics": ["tea"], "questions": "tea"}, "'questions' is 'tea'"),
         ("language", {}, "'language'"),
         ("language", {"language": "fra"}, "did you mean 'fr'"),
         ("judge", {"rubric": "  \n"}, "'rubric'"),

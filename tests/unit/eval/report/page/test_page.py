@@ -216,7 +216,7 @@ def test_a_row_holds_what_is_out_of_the_ordinary_and_nothing_else() -> None:
     assert second == first | {
         "t": 2, "s": "f", "o": "Hi.", "f": "length", "l": "pass", "x": "released",
         "v": [["f", "terms v3", "none", 0, 2]], "c": ["f", "task v1", "off topic"],
-        "j": ["p", "judge v2", "fine"],
+        "j": ["p", "judge v2", "fine"], "i": "",
     }  # fmt: skip
 
 
