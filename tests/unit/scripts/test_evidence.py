@@ -27,7 +27,7 @@ STAGES = (
     "long", "ablations", "samples", "gpu", "qwen_validation", "qwen_table30", "qwen_table30_base",
     "qwen_table30_40", "qwen_ordinary", "qwen_ordinary_own", "qwen_ordinary_40", "qwen_heldout",
     "qwen_cost", "qwen_perplexity", "qwen_split_validation", "qwen_split", "qwen_small", "qwen_large",
-    "joint", "recipes", "demo_samples",
+    "joint", "recipes",
 )  # fmt: skip
 SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
 SCHEMAS: dict[str, type[Any]] = {
