@@ -7,41 +7,39 @@ from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
-from published.rates import ARMS, Figure
+from published.rates import Figure
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-COLOURS: Final = {"base": "#8a8f98", "base+reminder": "#d08a2e", "gatt": "#1f6fb2"}
-PANELS: Final = {
-    "its own chat": Figure("ordinary_own", split="train"),
-    "people's history: replies that ignore it": Figure(
-        "ordinary", history="reference", split="train"
-    ),
+JOINT_ARMS: Final = {
+    "gatt": ("GAtt", "#1f6fb2"),
+    "alone": ("base, asked alone", "#7a5aa6"),
+    "base": ("base", "#8a8f98"),
 }
 
 
 def draw_all(folder: Path) -> None:
     """Draw every picture into a folder."""
-    for name, draw in {"headline.png": headline, "speed.png": speed}.items():
+    for name, draw in {"joint.png": joint, "speed.png": speed}.items():
         figure = draw(folder)
         figure.savefig(folder / name, dpi=130, metadata={"Software": None})
         plt.close(figure)
 
 
-def headline(_folder: Path) -> Any:
-    """Return adherence over turns: own chat and people's history side by side."""
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
-    figure.suptitle(
-        "Told once, Qwen2.5-Coder-0.5B still follows at turn 20, with GAtt",
-        fontsize=11,
+def joint(_folder: Path) -> Any:
+    """Return the joint rate over turns, people's history."""
+    figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
+    for arm, (label, colour) in JOINT_ARMS.items():
+        curve(axis, Figure("joint", "joint", "reference"), arm, label, colour)
+    axis.set(
+        title="Keeps its instruction and answers, Qwen2.5-Coder-0.5B",
+        xlabel="turn",
+        ylabel="replies that keep\nand answer, %",
+        xlim=(0, 21),
+        xticks=[1, 8, 20],
     )
-    for axis, (title, seen) in zip(axes, PANELS.items(), strict=True):
-        for arm, label in ARMS.items():
-            curve(axis, seen, arm, label, COLOURS[arm])
-        axis.set(title=title, xlabel="turn", xlim=(0, 21), xticks=[1, 4, 8, 12, 16, 20])
-    axes[0].set_ylabel("replies that follow\nthe instruction, %")
-    axes[1].legend(frameon=False, loc="center right", bbox_to_anchor=(1, 0.35))
+    axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 

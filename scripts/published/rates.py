@@ -51,6 +51,15 @@ def percent(record: Mapping[str, Any] | None, *, with_interval: bool) -> str:
     return text
 
 
+def counted(record: Mapping[str, Any] | None) -> str:
+    """Return a rate as counts with its interval, an en dash where there is none."""
+    if record is None:
+        return "–"
+    return (
+        f"{record['num_passed']} of {record['num_decided']}, {percent(record, with_interval=True)}"
+    )
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 from published.figures import draw_all
-from published.rates import ARMS, RESULTS, Figure, percent, results, table
+from published.rates import ARMS, RESULTS, Figure, counted, percent, results, table
 
 ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -26,8 +26,7 @@ MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTAL
 
 SHOWN_ARMS: Final = {
     "base": "base model",
-    "base+reminder_5": "repeated on every fifth turn",
-    "base+reminder": "on every turn",
+    "base+reminder": "repeated on every turn",
     "gatt": "GAtt",
 }
 
@@ -45,16 +44,22 @@ ROWS: Final = {
 }
 
 
+JOINT_ARMS: Final = {
+    "base": "base model",
+    "alone": "base model asked alone, without history",
+    "canned": "one fixed string",
+    "gatt": "GAtt",
+}
+JOINT: Final = {"keeps": "keeps", "answers": "answers", "joint": "both"}
+
+
 def headline() -> str:
-    """Return the table of the first screen: what each arm keeps at turn 20."""
+    """Return the table of the first screen: what each arm keeps and answers at turn 20, with counts."""
     rows = []
-    for name, figure in ROWS.items():
-        found = {arm: figure.at(arm, 20) for arm in SHOWN_ARMS}
-        if figure.run == "table30":
-            # The base model was asked in some of the cases only.
-            found["base"] = Figure("table30_base", "probe_recall", "reference").at("base", 20)
-        rows.append([name, *(percent(f, with_interval=False) for f in found.values())])
-    return table(["follows its instruction at turn 20", *SHOWN_ARMS.values()], rows)
+    for arm, label in JOINT_ARMS.items():
+        measured = (Figure("joint", metric, "reference").at(arm, 20) for metric in JOINT)
+        rows.append([label, *map(counted, measured)])
+    return table(["at turn 20 of 20, people's history", *JOINT.values()], rows)
 
 
 def turns() -> str:
@@ -73,6 +78,9 @@ TABLES: Final = {"headline": headline, "turns": turns}
 
 
 NAMES: Final = {
+    "joint": "Replies that keep their instruction and answer",
+    "keeps": "Replies that keep their instruction",
+    "answers": "Replies that answer their turn",
     "adherence": "Replies that follow their instruction",
     "probe_recall": "Right answers to the question",
     "survival": "Conversations that followed it at every judged turn so far",
