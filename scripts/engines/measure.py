@@ -183,7 +183,7 @@ def speed(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def dialogues(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Return reply tokens a second of whole dialogues, served and here, or None: see `_quiet_load`."""
+    """Return reply tokens a second of whole dialogues, served and here in turns, or None: see `_quiet_load`."""
     load, engines = _quiet_load(), _engines(args)
     if load is None:
         return None
@@ -193,7 +193,9 @@ def dialogues(args: argparse.Namespace) -> dict[str, Any] | None:
         "turns": NUM_TURNS,
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "load_a_core_before": round(load, 2),
-        "tokens_a_second": {name: _dialogues(engine, params) for name, engine in engines.items()},
+        "tokens_a_second": {
+            adapter or "base": _dialogues(engines, params, adapter) for adapter in (None, "gatt")
+        },
     }
 
 
@@ -213,19 +215,30 @@ def _quiet_load() -> float | None:
     return load
 
 
-def _dialogues(engine: Any, params: SamplingParams) -> float:
-    """Return the reply tokens a second of dialogues in which the adapter reads its own replies."""
+def _dialogues(
+    engines: Mapping[str, Any], params: SamplingParams, adapter: str | None
+) -> dict[str, float]:
+    """Return the reply tokens a second of each engine; the model reads its own replies, the engines take turns."""
     texts = _bank_texts()
-    talks = [[Message("system", INSTRUCTION)] for _ in range(NUM_DIALOGUES)]
-    num_tokens, start = 0, time.perf_counter()
+    talks = {
+        name: [[Message("system", INSTRUCTION)] for _ in range(NUM_DIALOGUES)] for name in engines
+    }
+    num_tokens, seconds = dict.fromkeys(engines, 0), dict.fromkeys(engines, 0.0)
     for turn in range(NUM_TURNS):
-        for number, talk in enumerate(talks):
-            talk.append(Message("user", texts[(number * NUM_TURNS + turn) % len(texts)]))
-        asked = [GenerationRequest(f"{n}/{turn}", tuple(t), str(n)) for n, t in enumerate(talks)]
-        for talk, said in zip(talks, engine.generate(asked, params, "gatt"), strict=True):
-            talk.append(Message("assistant", said.text or "…"))
-            num_tokens += said.num_tokens
-    return round(num_tokens / (time.perf_counter() - start), 1)
+        for name, engine in engines.items():
+            for number, talk in enumerate(talks[name]):
+                talk.append(Message("user", texts[(number * NUM_TURNS + turn) % len(texts)]))
+            asked = [
+                GenerationRequest(f"{number}/{turn}", tuple(talk), str(number))
+                for number, talk in enumerate(talks[name])
+            ]
+            start = time.perf_counter()
+            said = engine.generate(asked, params, adapter)
+            seconds[name] += time.perf_counter() - start
+            for talk, reply in zip(talks[name], said, strict=True):
+                talk.append(Message("assistant", reply.text or "…"))
+                num_tokens[name] += reply.num_tokens
+    return {name: round(num_tokens[name] / seconds[name], 1) for name in engines}
 
 
 PARTS: Final[Mapping[str, Any]] = {
