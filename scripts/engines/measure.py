@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -218,7 +217,7 @@ def _quiet_load() -> float | None:
 def _dialogues(
     engines: Mapping[str, Any], params: SamplingParams, adapter: str | None
 ) -> dict[str, float]:
-    """Return the reply tokens a second of each engine; the model reads its own replies, the engines take turns."""
+    """Return the reply tokens a second of each engine over its own replies, the engines in turns."""
     texts = _bank_texts()
     talks = {
         name: [[Message("system", INSTRUCTION)] for _ in range(NUM_DIALOGUES)] for name in engines
@@ -275,4 +274,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
