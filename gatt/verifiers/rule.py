@@ -64,7 +64,7 @@ class Rule(ABC):
             return self.undecided(f"{len(reply)} characters: longer than {MAX_CHARACTERS}")
         if reason := degenerate(reply):
             return self.failed(reason)
-        seen = visible(reply)
+        seen = self.seen_of(reply)
         if not any(map(str.isalpha, seen)):
             return self.failed("nothing that a reader sees")
         said = without_task_talk(seen)
@@ -82,6 +82,10 @@ class Rule(ABC):
         except Exception as error:
             where = f"verifier {self.kind!r} of {sys.modules[self.__module__].__file__}"
             raise VerifierError(f"{where}: fails on {quote(reply)}: {one_line(error)}") from error
+
+    def seen_of(self, reply: str) -> str:
+        """Return what the rule reads of a reply: what a reader sees, addresses veiled."""
+        return visible(reply)
 
     @abstractmethod
     def decide(self, reply: str) -> Verdict:

@@ -36,13 +36,13 @@ def other_option(
             continue
         rest = tuple(t for t in rest[1:] if t.text not in _WORDS.led_in_by)[:_MOST_OTHER_TOKENS]
         rest = rest[bool(rest) and rest[0].text == "," :]
-        if mention.term.is_number and not is_behind and rest and rest[0].kind == "word":
+        if _is_counted(mention) and not is_behind and rest and rest[0].kind == "word":
             # "8 or 10 legs"
             rest = rest[1:]
         if rest and rest[0].kind != "mark" and not is_right(rest[0]):
             is_other = (
                 _is_another_number(rest, unit, is_behind)
-                if mention.term.is_number
+                if _is_counted(mention)
                 else _is_another_word(mention, rest, has_comma, is_behind)
             )
             if is_other or is_wrong(rest):
@@ -50,11 +50,17 @@ def other_option(
     return None
 
 
+def _is_counted(mention: Mention) -> bool:
+    return mention.term.is_number or bool(mention.term.unit)
+
+
 def _after_unit(mention: Mention, near: Said, is_behind: bool) -> tuple[str, Said]:
     """Return the word that belongs to a term, and what follows: a unit behind, an article before."""
+    if is_behind and mention.term.unit:
+        return mention.term.unit, near
     if not near or near[0].kind != "word" or near[0].text in _WORDS.either_or:
         return "", near
-    is_unit = mention.term.is_number and near[0].text not in ("to", "and")
+    is_unit = _is_counted(mention) and near[0].text not in ("to", "and")
     is_article = not is_behind and near[0].text in _WORDS.led_in_by
     return (near[0].text, near[1:]) if is_unit or is_article else ("", near)
 
@@ -66,9 +72,9 @@ def _joins(mention: Mention, rest: Said, said: Said, unit: str, is_behind: bool)
         return True
     if token.text == "-":
         # "366 - one more than usual" is no range.
-        return mention.term.is_number and not unit and rest[1:2] != () and rest[1].text[0].isdigit()
+        return _is_counted(mention) and not unit and rest[1:2] != () and rest[1].text[0].isdigit()
     before = [t.text for t in said[max(0, mention.start - _MOST_OTHER_TOKENS) : mention.start]]
-    if mention.term.is_number:
+    if _is_counted(mention):
         is_range = token.text == "and" and "between" in before
         return is_range or (token.text == "to" and not unit)
     is_yes_no = mention.term.tokens[0].text in _WORDS.yes_no

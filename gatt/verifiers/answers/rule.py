@@ -30,7 +30,8 @@ class Answer(Rule):
     Numbers count by value: "8", "eight" and "8.0" are one, and "18", "1/8", "8:30" and "8th" are others.
     Words are found whole, in any case, with or without accents, in their plural; in languages other than
     English also with other endings. A comma in an answer parts items that the reply has in that order.
-    "b-r-e-a-d" is found with any marks between its letters. Number words of other languages than English
+    "b-r-e-a-d" is found with any marks between its letters. "€6", "6 EUR" and "6 euros" are one, and so are
+    "4 p.m." and "4 pm". Number words of other languages than English
     have to be listed. An answer that is denied ("not eight", "eight is wrong") does not count, and one
     beside another option fails ("eight or ten", "8-10").
 
@@ -40,7 +41,7 @@ class Answer(Rule):
     """
 
     kind = "answer"
-    version = 2
+    version = 3
     reads_sense = True
 
     any_of: TermMatcher = NO_TERMS
@@ -53,7 +54,15 @@ class Answer(Rule):
     def check(self, reply: str) -> Verdict:
         """Return the verdict on one reply: as every rule, but that a number alone is an answer."""
         is_number_alone = degenerate(reply) == NO_LETTERS and any(map(str.isdigit, reply))
-        return self.decide(visible(reply)) if is_number_alone else super().check(reply)
+        return self.decide(reply) if is_number_alone else super().check(reply)
+
+    def seen_of(self, reply: str) -> str:
+        """Return what a reader sees; addresses too, where one is an accepted or a wrong answer."""
+        return visible(reply, self._asks_for_addresses)
+
+    @cached_property
+    def _asks_for_addresses(self) -> bool:
+        return any(visible(text) != text for text in (*self.any_of.terms, *self.none_of.terms))
 
     @cached_property
     def right(self) -> tuple[Term, ...]:
@@ -68,7 +77,7 @@ class Answer(Rule):
         return tuple(Term(text, is_amount) for text in self.none_of.terms)
 
     def decide(self, reply: str) -> Verdict:
-        reply = visible(reply)
+        reply = self.seen_of(reply)
         said = tokens(reply)
         wrong = [m for m in mentions(self._wrong, reply, said) if is_claimed_wrong(m, reply, said)]
         if wrong:
@@ -92,11 +101,13 @@ class Answer(Rule):
 
     def named(self, text: str) -> frozenset[str]:
         """Return the accepted answers that a text says, meant or not."""
-        return frozenset(one.term.text for one in mentions(self.right, text, tokens(visible(text))))
+        return frozenset(
+            one.term.text for one in mentions(self.right, text, tokens(self.seen_of(text)))
+        )
 
     def meant(self, reply: str) -> list[Span]:
         """Return where a reply says an accepted answer and means it."""
-        seen = visible(reply)
+        seen = self.seen_of(reply)
         said = tokens(seen)
         return [
             one.span for one in mentions(self.right, seen, said) if not is_denied(one, seen, said)
@@ -104,7 +115,7 @@ class Answer(Rule):
 
     def names_wrong(self, text: str) -> bool:
         """Whether a text says a wrong answer, meant or not."""
-        return any(True for _ in mentions(self._wrong, text, tokens(visible(text))))
+        return any(True for _ in mentions(self._wrong, text, tokens(self.seen_of(text))))
 
     def is_right(self, token: Token) -> bool:
         """Whether one token is an accepted answer."""

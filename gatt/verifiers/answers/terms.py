@@ -47,11 +47,23 @@ class Term:
         return len(self.tokens) == 1 and bool(self.tokens[0].values)
 
     @cached_property
+    def unit(self) -> str:
+        """Of a number and what it counts, the word: "6 euros"; else nothing."""
+        is_quantity = [token.kind for token in self.tokens] == ["number", "word"]
+        return self.tokens[1].text if is_quantity else ""
+
+    @cached_property
     def is_spelt(self) -> bool:
         """Whether it is a word letter by letter: "b-r-e-a-d"."""
         return len(self.tokens) > 1 and all(
             len(t.text) == 1 and t.text.isalpha() for t in self.tokens
         )
+
+    @cached_property
+    def _points(self) -> frozenset[str]:
+        """The marks between its words: "bergfreund.example", "10 a.m. to 7 p.m."."""
+        all_tokens = tokens(self.text.strip(" .,;:!?"))
+        return frozenset(token.text for token in all_tokens if token.kind == "mark") - {","}
 
     @cached_property
     def _orders(self) -> tuple[tuple[Token, ...], ...]:
@@ -86,7 +98,8 @@ class Term:
 
     def _inside(self, said: tuple[Token, ...], at: int, num_words: int) -> bool | None:
         """Return whether what stands inside a term counts as a word there; None if it cannot stand there."""
-        if said[at].text in _WORDS.fillers and len(self.tokens) > 2:
+        is_filler = said[at].text in _WORDS.fillers and len(self.tokens) > 2
+        if is_filler or (said[at].kind == "mark" and said[at].text in self._points):
             return False
         is_listed = "," in self.text
         if not (is_listed or self.is_spelt):

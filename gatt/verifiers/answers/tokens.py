@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from gatt.verifiers.answers.numbers import NUMBER, ORDINAL, scale_after, spoken_number, values_of
-from gatt.verifiers.phrases import WordLists
+from gatt.verifiers.phrases import WordLists, read_phrases
 from gatt.verifiers.rule import Span
 from gatt.verifiers.text.folding import fold
 from gatt.verifiers.text.words import MARKS, SPACELESS
@@ -19,7 +19,10 @@ TokenKind = Literal["word", "number", "mark"]
 
 _LETTERS: Final = rf"(?:[^\W\d_{SPACELESS}]|[{MARKS}])+"
 _TOKEN: Final = re.compile(
-    rf"(?P<minus>(?<![^\W_])(?<!\d )-(?=\d))?(?:{NUMBER}){ORDINAL}?"
+    # "p.m", "u.s.a": letters between points are one word.
+    r"(?P<points>(?<![^\W_.])(?:[a-z]\.){1,2}[a-z](?![^\W_]))"
+    rf"|(?P<minus>(?<![^\W_])(?<!\d )-(?=\d))?(?:{NUMBER}){ORDINAL}?"
+    r"|(?P<sign>[€$£¥%])"
     rf"|(?P<word>[{SPACELESS}]|{_LETTERS}(?:'{_LETTERS})*)"
     r"|(?P<mark>\.{3}|[.,;:!?()\n|=\"]|[。，、；：！？（）…]| - )"
 )
@@ -29,6 +32,12 @@ _CONTRACTED: Final = re.compile(
 )
 
 _WORDS = WordLists("answers")
+_UNITS: Final = {
+    written: unit
+    for unit, forms in read_phrases("answers")["written_units"].items()
+    for written in forms
+}
+_BEFORE_NUMBERS: Final = frozenset("€$£¥") | {"eur", "usd", "gbp", "jpy"}
 _STEMS: Final = {"ca": "can", "wo": "will", "sha": "shall"}
 _BE: Final = {"'s": "is", "'re": "are", "'m": "am"}
 
@@ -69,15 +78,38 @@ def tokens(text: str) -> tuple[Token, ...]:
             last = "not" if contracted["end"] else _BE[contracted["be"]]
             found.append(Token("word", first, folded.span(match.start(), middle)))
             found.append(Token("word", last, folded.span(middle, match.end())))
-        elif match["word"]:
-            found.append(Token("word", match[0], span))
+        elif match["word"] or match["points"] or match["sign"]:
+            found.append(Token("word", match[0].replace(".", ""), span))
         elif match["mark"]:
             found.append(Token("mark", match[0].strip() or "\n", span))
         else:
             values = frozenset() if match["ordinal"] else values_of(match)
             sign = -1 if match["minus"] else 1
             found.append(Token("number", match[0], span, frozenset(sign * v for v in values)))
-    return tuple(_with_spoken(found))
+    return tuple(_with_units(_with_spoken(found)))
+
+
+def _with_units(given: list[Token]) -> list[Token]:
+    """Return the tokens with one word for a unit, behind its number: "€6", "6 EUR" and "6 euros" are one."""
+    joined: list[Token] = []
+    at = 0
+    while at < len(given):
+        token = given[at]
+        pair = " ".join(one.text for one in given[at : at + 2])
+        num = 2 if " " in pair and pair in _UNITS else 1
+        if token.kind != "word" or not (unit := _UNITS.get(pair) or _UNITS.get(token.text)):
+            joined.append(token)
+            at += 1
+            continue
+        span = (token.span[0], given[at + num - 1].span[1])
+        at += num
+        number = given[at] if at < len(given) and token.text in _BEFORE_NUMBERS else None
+        if number and number.kind == "number" and not (joined and joined[-1].kind == "number"):
+            span = (span[0], number.span[1])
+            joined.append(Token("number", number.text, span, number.values, number.num_words))
+            at += 1
+        joined.append(Token("word", unit, span))
+    return joined
 
 
 def _with_spoken(given: list[Token]) -> list[Token]:

@@ -94,12 +94,13 @@ def prose(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def visible(text: str) -> str:
+def visible(text: str, has_addresses: bool = False) -> str:
     """Return the text, as long as it was, with blanks for what a reader does not see.
 
     Blanks stand for comments, tags with their attributes, images with their
     descriptions, link targets and reference definitions. An address of a page or
-    a mailbox is seen but says nothing: "x" stands for each letter and digit of it.
+    a mailbox is seen but says nothing: "x" stands for each letter and digit of it,
+    unless `has_addresses`.
     Code stays as it is.
     """
     seen = text
@@ -107,7 +108,8 @@ def visible(text: str) -> str:
         seen = _UNSEEN.sub(_hidden, text)
         if _DEFINED.search(text):
             seen = _REFERENCE.sub(_blank, seen)
-    return _NAMED_ADDRESS.sub(_veiled, seen) if _IN_ADDRESS.search(seen) else seen
+    is_veiled = not has_addresses and _IN_ADDRESS.search(seen)
+    return _NAMED_ADDRESS.sub(_veiled, seen) if is_veiled else seen
 
 
 def _hidden(match: re.Match[str]) -> str:
