@@ -65,14 +65,14 @@ tests() { # tests NAME SECONDS FILE…
 bench() { # bench NAME SIZE SECONDS ROUNDS BATCH…: the comb against TRL on a random Llama, 20 turns
   local name=$1 size=$2 limit=$3 rounds=$4
   shift 4
-  step "$name" "$limit" "$python" scripts/bench_training.py --model "random-llama:$size" --turns 20 \
+  step "$name" "$limit" "$python" scripts/research/bench_training.py --model "random-llama:$size" --turns 20 \
     --rounds "$rounds" --exchange-tokens 200 --reply-tokens 150 --batch-sizes "$@" \
     --gradient-checkpointing --tokenizer "${GATT_TOKENIZER:-smollm2-135m-instruct}" \
     --peak-tflops "${PEAK_TFLOPS:-989}" --json "$out/$name.json"
 }
 tests attention 125 tests/numerics/test_cuda.py
 tests training 150 tests/numerics/test_cuda_training.py
-step sampling 60 "$python" scripts/bench_sampling.py --device cuda --model random-llama:1b --part turns --rounds 1 \
+step sampling 60 "$python" scripts/research/bench_sampling.py --device cuda --model random-llama:1b --part turns --rounds 1 \
   --tokenizer "${GATT_TOKENIZER:-smollm2-135m-instruct}" --json "$out/sampling.json"
 bench bench_1b 1b 80 1 4 8
 bench bench_8b 8b 140 1 4

@@ -60,7 +60,7 @@ evaluate() { # evaluate NAME [KEY=VALUE…]: three seeds of sampling beside each
   local name=$1 seed pids=() failed=0
   shift
   for seed in ${SEEDS:-0 1 2}; do
-    step "${name}_$seed" gatt eval --config configs/joint/eval.yaml --output_dir="$out/${name}_$seed" --seed="$seed" \
+    step "${name}_$seed" gatt eval --config scripts/research/evidence/gpu/eval.yaml --output_dir="$out/${name}_$seed" --seed="$seed" \
       --engine.model="$student" "${eval[@]}" "$@" &
     pids+=($!)
   done
@@ -68,7 +68,7 @@ evaluate() { # evaluate NAME [KEY=VALUE…]: three seeds of sampling beside each
   return $failed
 }
 learn() { # learn NAME HISTORY SEED
-  step "train_$1" gatt train --config configs/joint/train.yaml --output_dir="$out/$1" --history="$2" --seed="$3" \
+  step "train_$1" gatt train --config scripts/research/evidence/gpu/train.yaml --output_dir="$out/$1" --history="$2" --seed="$3" \
     --model="$student" --samples="[$out/synth_written/samples.jsonl,$out/synth_people/samples.jsonl]" "${train[@]}"
 }
 adapters="{gatt: $out/gatt/adapter, single_turn: $out/single_turn/adapter}"
@@ -83,7 +83,7 @@ for stage; do
       ;;
     synth)
       for talk in written people; do
-        step "synth_$talk" gatt synth --config configs/joint/synth.yaml --output_dir="$out/synth_$talk" \
+        step "synth_$talk" gatt synth --config scripts/research/evidence/gpu/synth.yaml --output_dir="$out/synth_$talk" \
           --source.small_talk="$talk" --source.seed="${#talk}" --teacher.engine.model="$teacher" "${synth[@]}" &
       done
       wait

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from eval.studies.perplexity import PerplexityConfig
+from eval.perplexity import PerplexityConfig
 from gatt.config.arguments import add_config_arguments, config_from_args
 
 HELP = "measure the perplexity of people's own replies without any instruction, before and after"
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from eval.studies.perplexity import as_rows, measure_perplexity
+    from eval.perplexity import as_rows, measure_perplexity
 
     config = config_from_args(PerplexityConfig, args)
     table = Table("arm", "perplexity", "ratio to base [95 %]", "tokens")

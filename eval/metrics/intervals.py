@@ -69,7 +69,7 @@ def wilson_from_rate(rate: float, effective_total: float) -> tuple[float, float]
 MIN_INSTRUCTIONS = 10
 """From so many on, a rate speaks of instructions like these and not of these alone."""
 PSEUDO = 0.1
-"""Weight of the two pseudo-groups; `scripts/checks/intervals.py` measures its coverage."""
+"""Weight of the two pseudo-groups; `tests/unit/eval/metrics/test_intervals_cover.py` measures the coverage."""
 
 Codes = npt.NDArray[np.int64]
 """A number from 0 for each reply; equal numbers are one group."""

@@ -27,7 +27,6 @@ from eval.records.samples import (
     SAMPLES_FILE,
     Sample,
 )
-from eval.report.data.runs import read_attention
 from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
 from eval.results.checks import checks
@@ -147,7 +146,7 @@ def close(
         results["false_triggers"] = triggers.as_dict()
     atomic_write_json(config.output_dir / RESULTS_FILE, results)
     report = config.output_dir / REPORT_FILE
-    render_report(results | read_attention(config.output_dir), samples, report)
+    render_report(results, samples, report)
     return EvalResult(results, report, samples, num_new)
 
 

@@ -1,4 +1,4 @@
-"""Every YAML under configs/ is read by the class that will read it, and its launch lines by Accelerate."""
+"""Every YAML of configs/ and of the evidence is read by its class, launch lines by Accelerate."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from accelerate.commands.launch import _validate_launch_command, launch_command_
 
 from data_synth.config import SynthConfig
 from eval.config import EvalConfig
-from eval.studies.perplexity import PerplexityConfig
+from eval.perplexity import PerplexityConfig
 from gatt.config.load import config_dict, load_config
 from gatt.stages.run_file import load_run
 from gatt.train.config import TrainConfig
 
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS, EVIDENCE = ROOT / "configs", ROOT / "scripts" / "research" / "evidence"
 CLASSES = {
     "recipes": TrainConfig, "synth": SynthConfig, "train": TrainConfig,
     "eval": EvalConfig, "perplexity": PerplexityConfig,
 }  # fmt: skip
-FILES = sorted(CONFIGS.rglob("*.y*ml"))
+FILES = sorted([*CONFIGS.rglob("*.y*ml"), *EVIDENCE.rglob("*.y*ml")])
 
 
 def read(path: Path) -> object:
-    folder = path.relative_to(CONFIGS).parent.name
-    if folder in ("evidence", "joint", "qwen"):
-        return load_config(CLASSES[path.stem.partition("_")[0]], path)
+    folder = path.parent.name
+    if folder == "gpu" or path.stem == "perplexity":
+        return load_config(CLASSES[path.stem], path)
     if folder in CLASSES:
         return load_config(CLASSES[folder], path)
     if folder == "accelerate":
         return load_config_from_file(str(path))
-    if folder == "":
+    if folder in ("configs", "evidence"):
         return load_run(path)
     raise AssertionError(f"{path}: no class reads the YAML files of this folder")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONFIGS)))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_configuration_is_valid(path: Path) -> None:
     assert read(path) is not None
 

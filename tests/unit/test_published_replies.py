@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import publish
 import pytest
 from benchmark.flops import work_of
-from published import write
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.report.data.runs import EARLIER_NAMES
 from gatt.stages.plan import DECODE_SHARE, DENSE_SHARE
 from tests.support.texts.doc_pages import ROOT
 
-SCRIPT = ROOT / "scripts" / "scaling_costs.py"
+SCRIPT = ROOT / "scripts" / "research" / "scaling_costs.py"
 PAGE = ROOT / "docs" / "scaling.md"
 PACKED = sorted((ROOT / "results").glob("**/samples.jsonl.xz"))
 
@@ -80,8 +80,8 @@ def test_the_replies_give_the_published_counts(path: Path) -> None:
 
 
 def test_no_published_table_is_stale(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(sys, "argv", ["write.py", "--check"])
-    assert (write.main(), capsys.readouterr().out) == (0, "")
+    monkeypatch.setattr(sys, "argv", ["publish.py", "--check"])
+    assert (publish.main(), capsys.readouterr().out) == (0, "")
 
 
 @pytest.fixture(scope="module")

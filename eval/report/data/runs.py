@@ -33,9 +33,6 @@ LISTS: Final = ("differences", "agreement", "limits", "retention", "failures", "
 """Lists of a `results.json` beside the curves; all are optional."""
 ARMS: Final = ("arm", "baseline")
 """Keys of their records that name an arm."""
-ATTENTION_FILE: Final = "attention.json"
-ATTENTION_SCHEMA: Final = 1
-"""The version of `attention.json` that this package writes and reads."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def read_runs(
         is_named = bool(equals and name) and not Path(word).exists()
         folder = Path(rest if is_named else word)
         evaluation = evaluation_of(folder)
-        results = _read(evaluation / RESULTS_FILE, SCHEMA, "gatt eval") | read_attention(evaluation)
+        results = _read(evaluation / RESULTS_FILE, SCHEMA, "gatt eval")
         name = name if is_named else folder.resolve().name
         if name in runs:
             raise DataError(
@@ -76,16 +73,6 @@ def read_runs(
             )
         runs[name] = Run(name, evaluation, results)
     return list(runs.values())
-
-
-def read_attention(folder: Path) -> dict[str, Any]:
-    """Return the results of `gatt attend` in the folder of a run under their key, nothing if there are none.
-
-    Raises:
-        DataError: an unreadable file, or one of another version.
-    """
-    path = folder / ATTENTION_FILE
-    return {"attention": _read(path, ATTENTION_SCHEMA, "gatt attend")} if path.is_file() else {}
 
 
 def _read(path: Path, schema: int, command: str) -> dict[str, Any]:
@@ -123,7 +110,7 @@ def _renamed(results: dict[str, Any]) -> dict[str, Any]:
 def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     """Return the results of all runs as those of one; the names of arms begin with that of their run.
 
-    The results of a single run are returned unchanged. Attention is shown for a single run only.
+    The results of a single run are returned unchanged.
     """
     if len(runs) == 1:
         return runs[0].results

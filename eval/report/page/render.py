@@ -15,89 +15,24 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from eval.records.samples import Sample
-from eval.report.charts.attention import MARKS, map_svgs, turns_svg
 from eval.report.charts.curves import drawn_arms, hero, panels
 from eval.report.charts.drawing import GLYPHS, NUM_STYLES
 from eval.report.charts.loss import loss_charts
-from eval.report.data.runs import Record
 from eval.report.data.selection import (
     Curves,
     arm_name,
-    bounds,
     headline,
-    headline_turn,
     history_name,
-    percent,
-    signed,
 )
 from eval.report.data.transcripts import Transcripts, examples, packed, verdict_of
 from eval.report.data.worst import worst_replies
-from eval.report.tables.cells import Cell, Table, arm_cell, row
 from eval.report.tables.rated import rated_section
 from eval.report.tables.sections import rate_table, table_sections
 from gatt.data.ratings import Rating
 from gatt.runs.atomic_file import atomic_stream
 
-HIDDEN: Final = "instruction"
-"""What is hidden in the rows that the conclusion speaks of."""
-
-
-def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
-    """Return the values that the template of the section shows.
-
-    Args:
-        data: of `attention.json`.
-        arms: all arms of the page, in order.
-    """
-    known = [*arms, *(arm for arm in data["arms"] if arm not in arms)]
-    falls = data["unsighted"]["falls"]
-    return {
-        "data": data,
-        "conclusion": conclusion(data),
-        "maps": map_svgs(data, known),
-        "svg": turns_svg(data, known),
-        "falls": _fall_table(falls) if falls else None,
-    }
-
-
-def conclusion(data: Record) -> str:
-    """Return what the study found in plain sentences: the shares of attention, and the causal check."""
-    base, ours = data["arms"]
-    said = []
-    shares = {(r["arm"], r["turn"]): r["value"] for r in data["curves"] if r["metric"] == "mass"}
-    if turns := {turn for arm, turn in shares if arm == ours and (base, turn) in shares}:
-        turn = headline_turn(turns)
-        one, other = (signed(shares[arm, turn], 1) for arm in (ours, base))
-        said.append(
-            f"At turn {turn}, {arm_name(ours)} pays {one} % of its attention to the instruction, the "
-            f"{arm_name(base)} {other} %."
-        )
-    for fall in data["unsighted"]["falls"]:
-        if (fall["arm"], fall["hidden"]) == (ours, HIDDEN) and fall["fall"] is not None:
-            finding = "so its replies depend on it" if (fall["low"] or 0) > 0 else "no clear effect"
-            interval = bounds(fall["low"], fall["high"])
-            interval = interval and f"95 % interval of the fall {interval} points, "
-            said.append(
-                f"With the instruction hidden, {arm_name(ours)} follows it in {percent(fall['unsighted'])} of "
-                f"100 last replies, with all tokens visible in {percent(fall['intact'])}: {finding} "
-                f"({interval}{fall['num_pairs']} pairs)."
-            )
-    return " ".join(said)
-
-
-def _fall_table(falls: Sequence[Record]) -> Table:
-    heads = ("arm", "hidden", "kept, nothing hidden", "kept, hidden", "fall, points", "pairs",
-             "other reply", "undecided")  # fmt: skip
-    rows = tuple(
-        row(arm_cell(f["arm"]), f["hidden"], f"{percent(f['intact'])} %",
-            f"{percent(f['unsighted'])} %",
-            Cell(signed(f["fall"], sign="+"), bounds(f["low"], f["high"])),
-            f["num_pairs"], f"{f['num_changed']} of {f['num_replies']}", f["num_undecided"])
-        for f in falls
-    )  # fmt: skip
-    return Table("With the instruction hidden", heads, rows, num_texts=2, is_folded=False)
-
-
+MARKS: Final[Mapping[str, str]] = {"pass": "\u2713", "fail": "\u2717", "undecided": "?"}
+"""Beside a reply: its verdict."""
 STYLES = ("base.css", "results.css", "transcripts.css", "print.css")
 SCRIPTS = ("store.js", "filters.js", "ratings.js", "turns.js", "cards.js", "moving.js")
 """One script, in this order: what is used stands before what uses it."""
@@ -124,21 +59,6 @@ def render_report(
         StoreError: the file cannot be written.
     """
     _write(report_text(results, samples, ratings), path)
-
-
-def render_attention(data: Mapping[str, Any], path: Path) -> None:
-    """Write the page of `gatt attend` alone.
-
-    Args:
-        data: the value of `attention.json`.
-        path: of the file; its folder is made.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    context = {"attention": attention_section(data, data["arms"]), "runs": _runs(data["run"])}
-    template = _environment(data["arms"]).get_template("attention_page.html.j2")
-    _write(template.render(context), path)
 
 
 def _write(page: str, path: Path) -> None:
@@ -197,7 +117,6 @@ def _context(
         sections.insert(0, rated)
     run = results.get("run") or {}
     script = "\n".join(map(_text, SCRIPTS))
-    attention = results.get("attention")
     trainings = results.get("training") or []
     facts = {str(run.get(key) or ""): most for key, most in FACTS.items()}
     return {
@@ -220,7 +139,6 @@ def _context(
         "triggers": results.get("false_triggers"),
         "rates": [table for m in curves.metrics if (table := rate_table(curves, m))],
         "runs": _runs(run, curves.runs),
-        "attention": attention and attention_section(attention, curves.arms),
         "cases": Markup(packed(transcripts.as_dict())) if transcripts.cases else None,
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

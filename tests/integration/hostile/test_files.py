@@ -74,7 +74,6 @@ ROWS = [
     *each("eval results", at(EVAL, out="{evaluated/results.json=@}"), "folder fifo", "results.json"),
     *each("report", "report {evaluated/results.json=@}", RUN_FILE, "results.json"),
     *each("report samples", "report {evaluated/samples.jsonl=@}", RUN_FILE, "samples.jsonl"),
-    *each("attend", "attend --results={evaluated/eval.yaml=@}", "nul half object tags", "eval.yaml"),
     *each("synth again", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "object noise", "samples.jsonl"),
     *each("synth meta", at(SYNTH, out="{synthesised/samples.jsonl.meta.json=@}"), "half null", "meta.json"),
     *each("push", "push --what=dataset --folder={synthesised/samples.jsonl=@} --output_dir=out",

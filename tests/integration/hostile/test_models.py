@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,16 +35,6 @@ def code(**keys: Any) -> Maker:
 OWN_TYPE = code(model_type="own", architectures=["Model"])
 
 
-def of_own_type(path: Path) -> None:
-    """Make an evaluation's settings name a copy of its model that needs code of its own."""
-    settings = path.read_text()
-    model = re.search(r"model: (\S+)", settings)
-    assert model is not None
-    copy = shutil.copytree(model[1], path.with_name("own"))
-    OWN_TYPE(copy / "config.json")
-    path.write_text(settings.replace(model[1], str(copy)))
-
-
 WAYS = {
     "chat": CHAT,
     "chat from an adapter": "chat --adapter={adapter} --model={base/config.json=new}",
@@ -57,7 +45,7 @@ WAYS = {
     "export": "export --adapter={adapter} --output_dir=out --model={base/config.json=new}",
     "show": "show {samples} --model={base/config.json=new}",
 }
-"""Ways in for a model; `attend` and `push` have theirs below."""
+"""Ways in for a model; `push` has its own below."""
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "a kernel": {"_attn_implementation": "own/kernel"},
@@ -100,7 +88,6 @@ ROWS = [
     *(refused(f"auto_map: {way}", command, "auto_map", new=OWN_TYPE) for way, command in WAYS.items()),
     refused("auto_map: tokenizer", "chat --model={base/tokenizer_config.json=new}", "auto_map",
             new=code(tokenizer_class="OwnTokenizer")),
-    refused("auto_map: attend", "attend --results={evaluated/eval.yaml=new}", "auto_map", new=of_own_type),
     accepted("auto_map of a known type", CHAT, "hello\n", new=code()),
     accepted("a kernel of the hub", CHAT, "hello\n", new=changed(attn_implementation="own/kernel")),
     Row("nobody says yes to code", CHAT, ("auto_map",), said="y\n" * 1000, files={"new": OWN_TYPE}),

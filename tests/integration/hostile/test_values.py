@@ -13,7 +13,7 @@ from tests.support.hostile.world import EVAL, SYNTH, TRAIN, at
 HUGE = "99999999999999999999"
 COMMANDS = {
     "train": at(TRAIN), "synth": at(SYNTH), "eval": at(EVAL),
-    "attend": "attend --results={evaluated}", "export": "export --adapter={adapter} --output_dir=out",
+    "export": "export --adapter={adapter} --output_dir=out",
     "push": "push --what=adapter --folder={adapter} --output_dir=out",
 }  # fmt: skip
 VALUES = {
@@ -38,7 +38,6 @@ VALUES = {
         "cases nowhere.jsonl", "suite nonsense", "baseline nonsense",
         "splits [nonsense]", "histories []", "judge.tasks []", "batch_cases 0", "engine.server.urls [ftp://x]",
     ),
-    "attend": ("arm nonsense", "turns [0]", "chart map.nonsense"),
     "export": ("dtype float7", "results nowhere", "model nowhere/at/all", "merge perhaps"),
     "push": ("what nonsense", "results nowhere", "repo_id a/b/c"),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from tests.support.texts.doc_pages import ROOT
 
 SCHEMAS: dict[str, type[Any]] = {"synth": SynthConfig, "eval": EvalConfig}
 ASKED = """
-source scripts/engines/parts.sh
+source scripts/research/engines/parts.sh
 gatt() { printf '%s\\x1f' "$@" >>"$RECORD"; echo >>"$RECORD"; }
 run=run url=http://127.0.0.1:1/v1 can_prefill=1
 part_replies && part_synth

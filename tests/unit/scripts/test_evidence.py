@@ -2,59 +2,37 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from data_synth.config import SynthConfig
 from eval.config import EvalConfig
 from eval.metrics.table import METRICS
-from eval.studies.attention.task import AttendConfig
-from eval.studies.perplexity import PerplexityConfig
+from eval.perplexity import PerplexityConfig
 from gatt.config.load import load_config
-from gatt.train.config import TrainConfig
-from tests.support.models.tiny import sample, write_samples
+from gatt.stages.run_file import load_run
 from tests.support.texts.doc_pages import DOCS, ROOT, blocks
 
-STAGES = (
-    "ability", "validation", "table30", "ordinary", "attend", "heldout", "combined", "switch", "cost",
-    "long", "ablations", "samples", "gpu", "qwen_validation", "qwen_table30", "qwen_table30_base",
-    "qwen_table30_40", "qwen_ordinary", "qwen_ordinary_own", "qwen_ordinary_40", "qwen_heldout",
-    "qwen_cost", "qwen_perplexity", "qwen_split_validation", "qwen_split", "qwen_small", "qwen_large",
-    "joint", "recipes",
-)  # fmt: skip
-SETS = ("figure", "hobby", "language", "behaviour", "persona", "plain", "combined", "questions")
-SCHEMAS: dict[str, type[Any]] = {
-    "synth": SynthConfig, "train": TrainConfig, "eval": EvalConfig, "attend": AttendConfig,
-    "perplexity": PerplexityConfig,
-}  # fmt: skip
+EVIDENCE = ROOT / "scripts" / "evidence.sh"
 # It records the command, and leaves the files that the script reads.
 STAND_IN = """#!/usr/bin/env bash
-[[ $1 != - ]] || exit 0
-[[ $1 != scripts/split_softmax.py ]] || set -- -m gatt eval --config "${@:3}"
-[[ $1 != *.py ]] || exec "$REAL_PYTHON" "$@"
+[[ $1 != - ]] || { touch "$3"; exit 0; }
 printf '%s\\x1f' "${@:3}" >>"$RECORD"; echo >>"$RECORD"
 for word in "$@"; do
-  [[ $word != --output=* ]] || { mkdir -p "$(dirname "${word#*=}")" && touch "${word#*=}"; }
   [[ $word == --output_dir=* ]] || continue
-  mkdir -p "${word#*=}"
-  [[ $3 != eval ]] || touch "${word#*=}"/{results.json,report.html,samples.jsonl,rollouts.jsonl}
-  [[ $3 != attend ]] || touch "${word#*=}"/attention.{json,html}
-  [[ $3 != train ]] || { mkdir -p "${word#*=}"/adapter && touch "${word#*=}"/adapter/README.md; }
+  mkdir -p "${word#*=}"/adapter
+  touch "${word#*=}"/{results.json,samples.jsonl,adapter/README.md,adapter/adapter_model.safetensors}
 done
-[[ $3 != attend ]] || touch runs/evidence/ordinary_135m/attention{.json,.html,.png,-turns.png}
 """
 RECORDER = """#!/usr/bin/env bash
 [[ $1 != - ]] || exit 0
 echo "$*" >>"$RECORD"
 echo "┏ a table"
 """
+PAGES = ROOT / "results" / "pages.yaml"
 GUIDE = DOCS / "guides" / "dental_clinic.md"
 NAMED = """#!/usr/bin/env bash
 for word in NAME "$@"; do printf '%s\\0' "$word"; done >>"$RECORD"
@@ -73,56 +51,48 @@ def write_stand_in(path: Path, text: str) -> Path:
 
 def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
-    for name in ("evidence.sh", "evidence_parts.py"):
-        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
+    script = shutil.copy(EVIDENCE, tmp_path / "scripts")
+    (tmp_path / "configs").mkdir()
     stand_in = write_stand_in(tmp_path / "python", STAND_IN)
-    for folder in ("data", "more"):
-        for name in SETS:
-            rows = [replace(sample(n, 2), id=f"s{n:06d}") for n in range(60)]
-            rows = [replace(r, dialogue=replace(r.dialogue, id=f"{folder} {name}")) for r in rows]
-            if name == "plain":
-                rows = [replace(row, instruction=None) for row in rows]
-            made = tmp_path / "runs" / "evidence" / folder / name
-            made.mkdir(parents=True)
-            write_samples(made / "samples.jsonl", rows)
-    packed = gzip.compress((tmp_path / "runs/evidence/data/plain/samples.jsonl").read_bytes())
-    for name in ("data/plain", "qwen/chitchat_plain", "qwen/questions_figure"):
-        samples = tmp_path / "results" / f"{name}.jsonl.gz"
-        samples.parent.mkdir(parents=True, exist_ok=True)
-        samples.write_bytes(packed)
-    # Its training samples can no longer be made.
-    kept = tmp_path / "results" / "switch_adapter" / "adapter_model.safetensors"
-    kept.parent.mkdir(parents=True)
-    kept.touch()
-    env = {
-        "PYTHON": str(stand_in),
-        "REAL_PYTHON": sys.executable,
-        "RECORD": str(tmp_path / "record"),
-    }
-    script = [str(tmp_path / "scripts" / "evidence.sh"), *STAGES]
-    subprocess.run(script, env={**os.environ, **env}, check=True, timeout=300)
+    env = {**os.environ, "PYTHON": str(stand_in), "RECORD": str(tmp_path / "record")}
+    listed = subprocess.run([script, "list"], capture_output=True, text=True, check=True)
+    stages = listed.stdout.split()
+    named = re.findall(r"scripts/evidence.sh ((?:\w+ ?)+)", PAGES.read_text(encoding="utf-8"))
+    assert named
+    assert {stage for stage_names in named for stage in stage_names.split()} <= {*stages}
+    # Samples first, then the adapter that learns them.
+    order = sorted(stages, key=lambda stage: stage not in ("qwen_chats", "qwen_questions"))
+    subprocess.run([script, *order], env=env, check=True, capture_output=True, timeout=120)
+    commands = (tmp_path / "record").read_text(encoding="utf-8").splitlines()
+    # What is kept is not made again.
+    subprocess.run([script, *order[:2], "qwen_student"], env=env, check=True, timeout=60)
+    assert (tmp_path / "record").read_text(encoding="utf-8").splitlines() == commands
 
-    configs: list[Any] = []
-    for line in (tmp_path / "record").read_text(encoding="utf-8").splitlines():
+    published = {path.parent.name for path in (tmp_path / "results").glob("*/samples.jsonl.xz")}
+    kept = {f"results/qwen/{path.name}" for path in (tmp_path / "results/qwen").glob("*.gz")}
+    adapters = {"results/qwen/adapter"}
+    evaluated: list[EvalConfig] = []
+    for line in commands:
         command, *words = line.split("\x1f")[:-1]
         if command == "report":
             assert words[words.index("--metric") + 1] in METRICS
-            continue
-        schema = SCHEMAS[command]
-        file = None
-        if words[0] == "--config":
-            file, words = ROOT / words[1], words[2:]
-        configs.append(load_config(schema, file, words))
-    assert {type(config) for config in configs} == {*SCHEMAS.values()}
-    evaluated = {c.output_dir.name for c in configs if isinstance(c, EvalConfig)}
-    published = {path.parent.name for path in (tmp_path / "results").glob("*/samples.jsonl.xz")}
-    assert evaluated <= published
-    trained = {str(c.output_dir) for c in configs if isinstance(c, TrainConfig)}
-    kept_adapters = {f"results/{path.name}" for path in (tmp_path / "results").glob("*adapter")}
-    used = {str(p) for c in configs if isinstance(c, EvalConfig) for p in c.adapters.values()}
-    # `main` and `qwen_student`, stages of their own, make the first two.
-    made = {f"{path}/adapter" for path in trained}
-    assert used <= {"results/adapter", "results/qwen/adapter", *kept_adapters, *made}
+        elif command == "perplexity":
+            config = load_config(PerplexityConfig, ROOT / words[1], words[2:])
+            assert {str(path) for path in config.adapters.values()} <= adapters
+        else:
+            run = load_run(ROOT / words[0], words[1:])
+            if training := run.config_of("train"):
+                adapters.add(str(training.output_dir / "adapter"))
+                needed = {str(path) for path in training.samples if "qwen" in str(path)}
+                assert needed in (set(), kept)
+            if evaluation := run.config_of("eval"):
+                evaluated.append(evaluation)
+    seeds = {path.parent.name for path in (tmp_path / "results").glob("demo/seeds/*/results.json")}
+    assert len(seeds) == 10
+    assert {config.output_dir.name for config in evaluated} == published | {
+        f"seed_{seed}" for seed in seeds
+    }
+    assert {str(p) for config in evaluated for p in config.adapters.values()} <= adapters
 
 
 def test_every_step_of_the_gpu_check_is_taken_and_told(tmp_path: Path) -> None:
@@ -135,7 +105,7 @@ def test_every_step_of_the_gpu_check_is_taken_and_told(tmp_path: Path) -> None:
     assert done.returncode == 0
     commands = record.read_text(encoding="utf-8")
     files = ("tests/numerics/test_cuda.py", "tests/numerics/test_cuda_training.py",
-             "scripts/bench_sampling.py", "scripts/bench_training.py")  # fmt: skip
+             "scripts/research/bench_sampling.py", "scripts/research/bench_training.py")  # fmt: skip
     for word in (*files, "random-llama:1b", "random-llama:8b"):
         assert word in commands
     assert all((ROOT / path).is_file() for path in files)

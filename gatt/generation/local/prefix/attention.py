@@ -100,23 +100,9 @@ class AppendStep:
             first = 0 if window is None else max(0, known - window + 1)
             keys, values = prefix.read(layer, first, known + end - start)
             mask = self._mask(index, first, window)
-            found = self._attended(
-                index, query[:, :, start:end], keys[None], values[None], mask, **how
-            )
+            found = attend(query[:, :, start:end], keys[None], values[None], mask, **how)
             output[:, start:end] = found.transpose(1, 2)
         return output
-
-    def _attended(
-        self,
-        index: int,  # noqa: ARG002 - of the prefix, for a study (`scripts/split_softmax.py`)
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        mask: torch.Tensor | None,
-        **how: Any,
-    ) -> torch.Tensor:
-        """Return the output `[1, H, S, D]` of one prefix's new tokens."""
-        return attend(query, keys, values, mask, **how)
 
     def commit(self) -> None:
         """Count the new tokens as stored; call it after the forward pass."""

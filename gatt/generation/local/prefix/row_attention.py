@@ -13,7 +13,7 @@ share one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
@@ -43,8 +43,6 @@ class RowMask:
         self._repeat = repeat
         self._dtype = dtype
         self._of_prefixes: dict[Read, torch.Tensor] = {}
-        self.reweigh: Callable[[torch.Tensor], torch.Tensor] | None = None
-        """Changes the weights `[R, K, H / K, S, L + M]` of a study (`scripts/split_softmax.py`)."""
 
     @cached_property
     def own(self) -> torch.Tensor:
@@ -89,7 +87,7 @@ def row_attention(
     rows, heads, columns, size = query.shape
     kv_heads = own[0].shape[1]
     folded = query.reshape(rows, kv_heads, heads // kv_heads * columns, size)
-    if query.device.type == "cpu" and softcap is None and mask.reweigh is None:
+    if query.device.type == "cpu" and softcap is None:
         output = _joined(folded, own, shared, mask, scale)
     else:
         output = _side_by_side(folded, own, shared, mask, scale, softcap)
@@ -148,10 +146,7 @@ def _side_by_side(
     # Rows that no product wrote are uninitialised and may hold NaN; the mask covers them.
     split = scores.view(rows, kv_heads, queries // columns, columns, -1)
     split.masked_fill_(~mask.seen[:, None, None], torch.finfo(precise).min)
-    weights = scores.softmax(dim=-1)
-    if mask.reweigh is not None:
-        weights = mask.reweigh(weights.view(split.shape)).view(scores.shape)
-    weights = weights.to(query.dtype)
+    weights = scores.softmax(dim=-1).to(query.dtype)
     output = weights[..., num_shared:] @ own_values
     for read, (_, values) in shared:
         found = read.fold(weights[..., : values.shape[2]]) @ values

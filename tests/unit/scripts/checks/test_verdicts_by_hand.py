@@ -1,4 +1,4 @@
-"""`scripts/checks/verdicts_by_hand.py`: hand-read replies are counted against the verdicts."""
+"""`scripts/research/checks/verdicts_by_hand.py`: hand-read replies are counted against the verdicts."""
 
 from __future__ import annotations
 

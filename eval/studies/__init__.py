@@ -1,1 +1,0 @@
-"""Studies beside adherence: attention and perplexity."""

@@ -1,0 +1,183 @@
+"""Write what README.md and results/ publish from the results beside them.
+
+    python scripts/research/publish.py            # writes
+    python scripts/research/publish.py --check    # says what is stale, exit status 1
+
+In README.md and results/README.md a table stands between `<!-- table: NAME -->` and `<!-- end -->`.
+results/RUN/README.md is a page a run, from its entry in results/pages.yaml. Each cell is a rate of
+`results/RUN/results.json`, in percent; under results/ with its 95 % interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+from published.figures import draw_all
+from published.rates import ARMS, RESULTS, Figure, counted, percent, results, table
+
+ROOT: Final = RESULTS.parent
+MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+SHOWN_ARMS: Final = {
+    "base": "base model",
+    "base+reminder": "repeated on every turn",
+    "gatt": "GAtt",
+}
+
+
+ROWS: Final = {
+    "asked about it (as in Llama 2's Table 30)": Figure("table30", "probe_recall", "reference"),
+    "ordinary reply, its own chat": Figure("ordinary_own", split="train"),
+    "ordinary reply, its own chat, unseen instruction": Figure(
+        "ordinary_own", split="heldout_value"
+    ),
+    "ordinary reply, people's history": Figure("ordinary", history="reference", split="train"),
+    "ordinary reply, people's history, unseen instruction": Figure(
+        "ordinary", history="reference", split="heldout_value"
+    ),
+}
+
+
+JOINT_ARMS: Final = {
+    "base": "base model",
+    "alone": "base model asked alone, without history",
+    "canned": "one fixed string",
+    "gatt": "GAtt",
+}
+JOINT: Final = {"keeps": "keeps", "answers": "answers", "joint": "both"}
+
+
+def headline() -> str:
+    """Return the table of the first screen: what each arm keeps and answers at turn 20, with counts."""
+    rows = []
+    for arm, label in JOINT_ARMS.items():
+        measured = (Figure("joint", metric, "reference").at(arm, 20) for metric in JOINT)
+        rows.append([label, *map(counted, measured)])
+    return table(["at turn 20 of 20, people's history", *JOINT.values()], rows)
+
+
+def turns() -> str:
+    """Return what each arm keeps turn by turn."""
+    judged = (1, 2, 4, 8, 12, 20)
+    rows = [
+        [name, label, *(percent(figure.at(arm, turn), with_interval=True) for turn in judged)]
+        for name, figure in ROWS.items()
+        for arm, label in SHOWN_ARMS.items()
+        if figure.at(arm, 20)
+    ]
+    return table(["what", "who", *(f"turn {turn}" for turn in judged)], rows)
+
+
+TABLES: Final = {"headline": headline, "turns": turns}
+
+
+NAMES: Final = {
+    "joint": "Replies that keep their instruction and answer",
+    "keeps": "Replies that keep their instruction",
+    "answers": "Replies that answer their turn",
+    "adherence": "Replies that follow their instruction",
+    "probe_recall": "Right answers to the question",
+    "survival": "Conversations that followed it at every judged turn so far",
+    "task_completion": "Replies that stay on the topic of the message",
+    "repetition": "Replies that are an earlier one, word for word",
+    "false_trigger": "Replies that follow an instruction that nobody gave",
+}
+HISTORIES: Final = {"own": "its own chat", "reference": "people's history"}
+PLACEHOLDER: Final = re.compile(r"\{(?:(\w+):)?([\w+]+)(?:/(\w+))?@(\d+)\}")
+
+
+def page(run: str, entry: Mapping[str, Any]) -> str:
+    """Return the page of a run: question, answer, how it was measured, tables, caveats."""
+    found = results(run)["run"]
+    first = entry["tables"][0]
+
+    def rate(match: re.Match[str]) -> str:
+        metric, arm, split, turn = match.groups()
+        figure = figure_of(run, {**first, "metric": metric or first["metric"]}, split)
+        return percent(figure.at(arm, int(turn)), with_interval=False)
+
+    parts = [
+        f"# {run}\n\n{entry['question']}\n",
+        f"**{PLACEHOLDER.sub(rate, entry['answer'])}**\n",
+        f"{entry['protocol']}\n",
+        *(table_of(run, each, entry.get("published", {})) for each in entry["tables"]),
+        seeds_of(run, first, entry["seeds"]) if "seeds" in entry else "",
+        "".join(f"- {PLACEHOLDER.sub(rate, caveat)}\n" for caveat in entry.get("caveats", ())),
+        f"Made anew by `{entry['command']}`. {found['model']}, seed {found['seed']}, {found['hardware']}, "
+        f"commit {found['commit']}. [All runs](../README.md).\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def figure_of(run: str, spec: Mapping[str, Any], split: str | None) -> Figure:
+    """Return where the rates of a table stand."""
+    fallback = "none" if spec["metric"] == "false_trigger" else "all"
+    return Figure(run, spec["metric"], spec["history"], split or fallback)
+
+
+def table_of(run: str, spec: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+    """Return a table with its title."""
+    rows = []
+    for label, who in spec["rows"].items():
+        arm, _, split = who.partition("/")
+        figure = figure_of(run, spec, split)
+        cells = [percent(figure.at(arm, turn), with_interval=True) for turn in spec["turns"]]
+        rows.append([str(label), *cells])
+    for arm, rates in published.items():
+        cells = [f"{rates[turn]} %" if turn in rates else "" for turn in spec["turns"]]
+        rows.append([f"*Llama 2, {ARMS[arm]}*", *cells])
+    title = f"{NAMES[spec['metric']]} ({HISTORIES[spec['history']]}):\n\n"
+    head = [f"turn {turn}" for turn in spec["turns"]]
+    return title + table(["", *head], rows)
+
+
+def seeds_of(run: str, spec: Mapping[str, Any], command: str) -> str:
+    """Return a table of GAtt's rates with other seeds, a row each: `results/RUN/seeds/SEED/results.json`."""
+    rows = []
+    for seed in sorted(int(path.name) for path in (RESULTS / run / "seeds").iterdir()):
+        figure = figure_of(f"{run}/seeds/{seed}", spec, None)
+        cells = [percent(figure.at("gatt", turn), with_interval=False) for turn in spec["turns"]]
+        rows.append([str(seed), *cells])
+    head = ["seed", *(f"turn {turn}" for turn in spec["turns"])]
+    title = f"GAtt with other seeds of data, training and evaluation (`{command}`):"
+    return f"{title}\n\n{table(head, rows)}"
+
+
+def with_tables(text: str) -> str:
+    """Return a page with its tables as the results are."""
+    return MARK.sub(lambda m: f"{m[1]}\n{TABLES[m[2]]()}\n{m[3]}", text)
+
+
+def main() -> int:
+    """Write or check."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, say what is stale")
+    args = parser.parse_args()
+    pages = yaml.safe_load((RESULTS / "pages.yaml").read_text(encoding="utf-8"))
+    wanted = {
+        path: with_tables(path.read_text(encoding="utf-8"))
+        for path in (ROOT / "README.md", RESULTS / "README.md")
+    } | {RESULTS / run / "README.md": page(run, entry) for run, entry in pages.items()}
+    stale = [
+        path
+        for path, text in wanted.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    if not args.check:
+        for path in stale:
+            path.write_text(wanted[path], encoding="utf-8")
+    if not args.check:
+        draw_all(RESULTS)
+    for path in stale:
+        print(f"{path.relative_to(ROOT)}: {'stale tables' if args.check else 'written'}")
+    return 1 if stale and args.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
