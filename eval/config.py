@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from eval.records.arms import BASE, DEFAULT_ARMS, History, check_history, is_untrained
 from eval.records.suite import suite_values
@@ -21,8 +21,7 @@ from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
-from gatt.runs.typed import ShapeError, typed
-from gatt.runs.yaml_file import Source, read_mapping
+from gatt.runs.yaml_file import Source
 from gatt.sources.config import SourceConfig
 
 TAKEN = ("all", "dialogue")
@@ -234,27 +233,6 @@ def config_of(values: Mapping[str, Any]) -> EvalConfig:
     """
     overrides = [f"{key}={json.dumps(value)}" for key, value in values.items()]
     return load_config(EvalConfig, None, overrides)
-
-
-GONE: Final = ("event_turns", "event_kinds", "event_file", "score_file", "task_completion")
-"""Keys of earlier versions."""
-
-
-def finished_config(path: Path) -> EvalConfig:
-    """Return the configuration of a finished evaluation, without its suite, judge and workers.
-
-    Keys of earlier versions are left out too. The file is complete, so the suite, which may be gone, is not
-    read.
-
-    Raises:
-        ConfigError: the file cannot be read, or is none of `gatt eval`.
-    """
-    values = read_mapping(path).values
-    left_out = (*GONE, "suite", "judge", "ray")
-    try:
-        return typed(EvalConfig, {k: v for k, v in values.items() if k not in left_out})
-    except ShapeError as error:
-        raise ConfigError(f"{path}: {error}") from None
 
 
 def used_adapters(config: EvalConfig) -> dict[str, Path]:

@@ -288,14 +288,6 @@ def _apart(where: str, why: str) -> str:
     return f"{where}: prompt and target tokenise differently together than apart{why}"
 
 
-def num_closing_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
-    """Return how many tokens of `encode_reply` close the turn, after the reply's text."""
-    closing = reply_frame(tokenizer, in_history=False).closing
-    control = control_ids(tokenizer)
-    places = [place for place, token in enumerate(ids) if token in control]
-    return len(ids) - places[-len(closing)]
-
-
 def stop_token_ids(tokenizer: Tokenizer) -> frozenset[int]:
     """Return the ids that end the assistant's turn: the template's own and EOS.
 

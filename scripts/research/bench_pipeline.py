@@ -98,13 +98,10 @@ def measure(num_targets: int, args: argparse.Namespace) -> dict[str, Any]:
             num_samples=num_targets // args.turns,
             part=None,
             source=SourceConfig(
-                name="jsonl",
-                path=str(folder / "d.jsonl"),
-                min_turns=args.turns,
-                max_turns=args.turns,
+                name="jsonl", path=str(folder / "d.jsonl"), min_turns=args.turns, max_turns=args.turns
             ),
             teacher=TeacherConfig(compose=False),
-        )
+        )  # fmt: skip
         start = time.perf_counter()
         result = pipeline.run_synth(config, lambda: engine)
         seconds = time.perf_counter() - start

@@ -228,20 +228,13 @@ def arguments() -> argparse.Namespace:
         "--model", default=EMBEDDED, help="embedded, a folder, a hub id, or random-llama:SIZE"
     )
     parser.add_argument("--tokenizer", help="of a random model (default: the embedded one)")
-    parser.add_argument(
-        "--adapter",
-        type=Path,
-        metavar="FOLDER",
-        help="under which all contenders run (default: none)",
-    )
+    parser.add_argument("--adapter", type=Path, metavar="FOLDER", help="under which all run")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--part", choices=PARTS, help="one of the two (default: both)")
     parser.add_argument("--only", metavar="NAME", help="one contender of a part, once, as JSON")
     parser.add_argument("--turns", type=int, default=20, help="of a dialogue (default: 20)")
     parser.add_argument("--new-tokens", type=int, default=32, help="of a reply (default: 32)")
-    parser.add_argument(
-        "--batch-sizes", type=int, nargs="+", default=[2, 5, 10, 20], help="of generate"
-    )
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[2, 5, 10, 20])
     parser.add_argument("--dialogues", type=int, default=32, help="to roll out (default: 32)")
     parser.add_argument("--rollout-batch-sizes", type=int, nargs="+", default=[8, 16, 32])
     parser.add_argument("--rounds", type=int, default=5, help="of all contenders (default: 5)")
@@ -249,10 +242,8 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.only and not args.part:
         parser.error("--only needs --part")
-    if args.model.startswith(RANDOM):
-        args.tokenizer = args.tokenizer or EMBEDDED
-    else:
-        args.tokenizer = args.model
+    is_random = args.model.startswith(RANDOM)
+    args.tokenizer = args.tokenizer or EMBEDDED if is_random else args.model
     return args
 
 

@@ -83,9 +83,7 @@ def arguments() -> argparse.Namespace:
         "--model", default=EMBEDDED, help="embedded, a folder, or random-llama:SIZE"
     )
     parser.add_argument("--turns", type=int, nargs="+", default=[10, 20, 40, 80], metavar="N")
-    parser.add_argument(
-        "--exchange-tokens", type=int, default=46, help="user and reply (default: 46)"
-    )
+    parser.add_argument("--exchange-tokens", type=int, default=46, help="user and reply (46)")
     parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
     parser.add_argument("--rounds", type=int, default=1, help="of all lengths (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")

@@ -180,17 +180,8 @@ def summary(
 def print_table(report: dict[str, Any]) -> None:
     """Print the contenders and the ratios."""
     table = Table(title=f"{report['model']}, {report['turns']} turns, one dialogue a step")
-    for title in (
-        "contender",
-        "s a step",
-        "rounds",
-        "targets/s",
-        "tokens",
-        "TFLOP",
-        "GFLOP/s",
-        "loss",
-        "peak MiB",
-    ):
+    titles = "contender,s a step,rounds,targets/s,tokens,TFLOP,GFLOP/s,loss,peak MiB"
+    for title in titles.split(","):
         table.add_column(title, justify="left" if title == "contender" else "right")
     for row in report["contenders"]:
         table.add_row(
@@ -215,9 +206,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--tokenizer", help="of a random model (default: the embedded one)")
     parser.add_argument("--turns", type=int, default=20, help="of the dialogue (default: 20)")
-    parser.add_argument(
-        "--exchange-tokens", type=int, default=46, help="user and reply (default: 46)"
-    )
+    parser.add_argument("--exchange-tokens", type=int, default=46, help="user and reply (46)")
     parser.add_argument("--reply-tokens", type=int, default=32, help="of a target (default: 32)")
     parser.add_argument("--rounds", type=int, default=3, help="of all contenders (default: 3)")
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 2, 4], help="of TRL")

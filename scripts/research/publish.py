@@ -22,15 +22,6 @@ from published.rates import ARMS, RESULTS, Figure, counted, percent, results, ta
 
 ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-SHOWN_ARMS: Final = {
-    "base": "base model",
-    "base+reminder": "repeated on every turn",
-    "gatt": "GAtt",
-}
-
-
 ROWS: Final = {
     "asked about it (as in Llama 2's Table 30)": Figure("table30", "probe_recall", "reference"),
     "ordinary reply, its own chat": Figure("ordinary_own", split="train"),
@@ -42,8 +33,6 @@ ROWS: Final = {
         "ordinary", history="reference", split="heldout_value"
     ),
 }
-
-
 JOINT_ARMS: Final = {
     "base": "base model",
     "alone": "base model asked alone, without history",
@@ -68,15 +57,13 @@ def turns() -> str:
     rows = [
         [name, label, *(percent(figure.at(arm, turn), with_interval=True) for turn in judged)]
         for name, figure in ROWS.items()
-        for arm, label in SHOWN_ARMS.items()
+        for arm, label in ARMS.items()
         if figure.at(arm, 20)
     ]
     return table(["what", "who", *(f"turn {turn}" for turn in judged)], rows)
 
 
 TABLES: Final = {"headline": headline, "turns": turns}
-
-
 NAMES: Final = {
     "joint": "Replies that keep their instruction and answer",
     "keeps": "Replies that keep their instruction",
@@ -172,7 +159,6 @@ def main() -> int:
     if not args.check:
         for path in stale:
             path.write_text(wanted[path], encoding="utf-8")
-    if not args.check:
         draw_all(RESULTS)
     for path in stale:
         print(f"{path.relative_to(ROOT)}: {'stale tables' if args.check else 'written'}")

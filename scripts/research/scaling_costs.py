@@ -20,7 +20,6 @@ import torch
 from benchmark.flops import ModelShape, work_of
 from peft import LoraConfig, get_peft_model
 from published.rates import table
-from rich.console import Console
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
@@ -118,24 +117,15 @@ def main() -> None:
     """Print the tables, or put them into the page."""
     args = arguments()
     text = "\n".join(tables(args)).rstrip()
-    if args.write is not None:
-        put_into(args.write, text, BEGIN, END)
-    else:
-        Console(soft_wrap=True).print(text, markup=False, highlight=False)
-
-
-def put_into(path: Path, text: str, begin: str, end: str) -> None:
-    """Put a text into a page, between two lines.
-
-    Raises:
-        SystemExit: the page has no such lines.
-    """
-    page = path.read_text(encoding="utf-8")
-    before, is_begun, rest = page.partition(begin)
-    _, is_ended, after = rest.partition(end)
+    if args.write is None:
+        print(text)
+        return
+    page = args.write.read_text(encoding="utf-8")
+    before, is_begun, rest = page.partition(BEGIN)
+    _, is_ended, after = rest.partition(END)
     if not is_begun or not is_ended:
-        raise SystemExit(f"{path}: expected the lines {begin.strip()!r} and {end.strip()!r}")
-    path.write_text(f"{before}{begin}\n{text}\n\n{end}{after}", encoding="utf-8")
+        raise SystemExit(f"{args.write}: expected the lines {BEGIN.strip()!r} and {END.strip()!r}")
+    args.write.write_text(f"{before}{BEGIN}\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 def shares() -> tuple[float, float]:
@@ -249,27 +239,12 @@ def of_a_sample(found: Measured, args: argparse.Namespace) -> list[str]:
         ("bytes of `samples.jsonl` a target", f"{found.target_bytes:,.0f}", "pipeline"),
         ("processor time a target beside the model, ms", f"{found.beside_ms:.2f}", "pipeline"),
         ("of it planning, which every start does anew, ms", f"{found.plan_ms:.3f}", "pipeline"),
-        (
-            "embedded model, two cores: a draw for each turn, s",
-            f"{found.sampling_seconds:.2f}",
-            "sampling",
-        ),
-        (
-            "embedded model, two cores: a training step, s",
-            f"{found.training_seconds:.1f}",
-            "training",
-        ),
-        (
-            "share of the peak reached in training, and taken for reading: 8B, H200",
-            f"{args.dense_share:.1%}",
-            "gpu",
-        ),
-        (
-            "share of it reached in decoding: 1B, 64 dialogues at once, H100",
-            f"{args.decode_share:.1%}",
-            "gpu",
-        ),
-    ]
+        ("embedded model, two cores: a draw for each turn, s", f"{found.sampling_seconds:.2f}", "sampling"),
+        ("embedded model, two cores: a training step, s", f"{found.training_seconds:.1f}", "training"),
+        ("share of the peak reached in training, and taken for reading: 8B, H200",
+         f"{args.dense_share:.1%}", "gpu"),
+        ("share of it reached in decoding: 1B, 64 dialogues at once, H100", f"{args.decode_share:.1%}", "gpu"),
+    ]  # fmt: skip
     assumed = [
         ("draws for each turn, rejected ones included", f"{args.draws:g}"),
         ("peak of the GPU, TFLOP/s (H100 SXM, bfloat16, dense, by its maker)", f"{args.peak_tflops:g}"),
@@ -386,11 +361,8 @@ def of_disk(found: Measured) -> list[str]:
     rows = []
     for samples in SAMPLES:
         targets = samples * found.turns
-        size = (
-            targets,
-            targets * found.target_bytes / 1e9,
-            samples * found.comb_tokens * TOKEN_BYTES / 1e9,
-        )
+        rows_bytes = samples * found.comb_tokens * TOKEN_BYTES
+        size = (targets, targets * found.target_bytes / 1e9, rows_bytes / 1e9)
         hours = (targets * found.beside_ms / 3.6e6, targets * found.plan_ms / 3.6e6)
         rows.append([f"{samples:,}", *map(number, (*size, *hours))])
     head = ["samples", "targets", "`samples.jsonl`, GB", "tokenised rows, GB", "processor hours",

@@ -136,9 +136,7 @@ def cache(args: argparse.Namespace) -> dict[str, Any] | None:
             answer = http.post(f"{args.url}/chat/completions", json=body).raise_for_status().json()
             details = answer["usage"].get("prompt_tokens_details") or {}
             if details.get("cached_tokens") is None:
-                print(
-                    "the server does not say what it had in its prefix cache: nothing is measured"
-                )
+                print("not measured: the server does not say what its prefix cache had")
                 return None
             turns.append([answer["usage"]["prompt_tokens"], details["cached_tokens"]])
             said = answer["choices"][0]["message"]["content"] or "…"

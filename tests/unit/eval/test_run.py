@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from eval import run as run_module
-from eval.config import EvalConfig, finished_config
+from eval.config import EvalConfig
 from eval.metrics.curves import CurvePoint
 from eval.records.samples import read_samples
 from eval.report.data.selection import SCHEMA
 from eval.results.provenance import read_calls
 from eval.run import EvalResult, evaluate
 from gatt.cli import main
-from gatt.config.load import save_config
 from gatt.data.instruction import Instruction
 from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import CatalogError, ConfigError, DataError, ModelError, StoreError
@@ -313,15 +312,3 @@ def test_the_command_prints_the_table_and_where_the_report_is(
     assert "belongs to another run" in capsys.readouterr().err
     assert main(["eval", "--config", str(path), "--turns", "[1,9]"]) == 2
     assert "turn 9 is asked for, but source.min_turns is 4" in capsys.readouterr().err
-
-
-def test_the_configuration_of_a_finished_run_may_be_of_an_earlier_version(config, tmp_path) -> None:
-    path = tmp_path / "eval.yaml"
-    save_config(config, path)
-    earlier = "suite: distract\nevent_turns: [4]\nevent_kinds: [topic_jump]\nevent_file: null\n"
-    earlier += "score_file: null\n"
-    path.write_text(path.read_text("utf-8").replace("suite: null\n", earlier), encoding="utf-8")
-    assert finished_config(path) == config
-    path.write_text("output_dir: out\nturms: [1]\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"eval\.yaml: .*'turms'"):
-        finished_config(path)

@@ -16,7 +16,7 @@ from gatt.comb.comb import IGNORE
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import rendered_on
-from gatt.models.encoded_view import encode_reply, encode_view, num_closing_tokens, stop_token_ids
+from gatt.models.encoded_view import encode_reply, encode_view, stop_token_ids
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.models.template_variables import set_template_variables
 from gatt.train.config import TrainConfig
@@ -133,11 +133,3 @@ def test_a_target_that_the_template_cuts_is_refused(name: str) -> None:
     assert "Fine < /think> Bye" in tokenizer.decode(whole)
     with pytest.raises(DataError, match=r"'d-1', turn 1: .*another text than the reply.*</think>"):
         encode_reply(tokenizer, view, 1, prompt, "Fine </think> Bye")
-
-
-def test_what_closes_a_cut_reply_is_told_from_it() -> None:
-    tokenizer = foreign("cohere2").tokenizer()
-    view = Dialogue("d-1", (Message("user", "Hello"),))
-    target = encode_reply(tokenizer, view, 1, encode_view(tokenizer, view).input_ids, "Fine")
-    assert num_closing_tokens(tokenizer, target) == 2
-    assert tokenizer.decode(target[:-2]) == "Fine"
