@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from eval.studies.attention.task import AttendConfig
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import load_config
 
 HELP = (
     "measure how much attention reaches the instruction, turn by turn, base model against adapter"
@@ -34,6 +35,6 @@ def run(args: argparse.Namespace) -> int:
     from eval.report.page.render import conclusion
     from eval.studies.attention.run import attend
 
-    results, written = attend(config_from_args(AttendConfig, args))
+    results, written = attend(load_config(AttendConfig, args.config, args.overrides))
     sys.stdout.writelines(f"{line}\n" for line in (conclusion(results), *written))
     return 0
