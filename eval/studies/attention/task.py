@@ -32,12 +32,12 @@ class AttendConfig:
     turns: tuple[int, ...] = ()
     """Turns whose replies are measured; empty takes all judged ones."""
     num_dialogues: int = 16
-    """Most cases, on as many dialogues as there are, and of all families and splits about as often."""
+    """Most cases: of each family and split about equally many, on different dialogues as far as there are."""
     output_dir: Path | None = None
     """Folder of `attention.json` and `attention.html`; null is that of `results`, whose report then gets a
     section on attention."""
     chart: Path | None = None
-    """Pictures too: the map as FILE (.png, .svg or .pdf), and the turns beside it as FILE-turns."""
+    """Draws pictures too: the map as FILE (.png, .svg or .pdf), and the curve over turns as FILE-turns."""
 
     def __post_init__(self) -> None:
         if self.num_dialogues < 1 or any(turn < 1 for turn in self.turns):
