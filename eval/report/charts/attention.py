@@ -45,11 +45,9 @@ def map_svgs(data: Record, arms: Sequence[str]) -> list[Markup]:
 
 
 def turns_svg(data: Record, arms: Sequence[str]) -> Markup:
-    """Return the share over turns as an SVG element of a page.
+    """Return the share over turns of `attention.json` as an SVG element of a page.
 
-    Args:
-        data: of `attention.json`.
-        arms: all arms of the page in order, so that an arm looks the same everywhere.
+    `arms` are all of the page in order, so that an arm looks the same everywhere.
     """
     points, axis = _share(data)
     return chart(points, arms, HERO_NARROW, "attention-turns", TURNS_TITLE, axis)
@@ -58,9 +56,7 @@ def turns_svg(data: Record, arms: Sequence[str]) -> Markup:
 def save_attention_charts(path: Path, data: Record) -> list[Path]:
     """Write the maps of both arms as `path` and the share over turns beside it; return their places.
 
-    Raises:
-        ConfigError: a path that ends in none of .png, .svg, .pdf.
-        StoreError: a file cannot be written.
+    Raises `ConfigError` for a path that ends in none of .png, .svg, .pdf.
     """
 
     def draw() -> Figure:

@@ -43,12 +43,7 @@ HIDDEN: Final = "instruction"
 
 
 def attention_section(data: Record, arms: Sequence[str]) -> dict[str, Any]:
-    """Return the values that the template of the section shows.
-
-    Args:
-        data: of `attention.json`.
-        arms: all arms of the page, in order.
-    """
+    """Return the values of the section on attention; `arms` are all of the page, in order."""
     known = [*arms, *(arm for arm in data["arms"] if arm not in arms)]
     falls = data["unsighted"]["falls"]
     return {
@@ -113,29 +108,17 @@ def render_report(
 ) -> None:
     """Write the report as one self-contained HTML file, replacing an older one whole.
 
-    Args:
-        results: the value of `results.json`.
-        samples: the replies that the transcripts show, in any order; may be empty.
-        path: of the file; its folder is made.
-        ratings: of replies by hand, which get a section.
+    `results` is the value of `results.json`, `samples` the replies that the transcripts show, in any order.
+    `ratings` of replies by hand get a section.
 
     Raises:
         DataError: `results` breaks its contract (see `Curves.of`), or what the samples raise.
-        StoreError: the file cannot be written.
     """
     _write(report_text(results, samples, ratings), path)
 
 
 def render_attention(data: Mapping[str, Any], path: Path) -> None:
-    """Write the page of `gatt attend` alone.
-
-    Args:
-        data: the value of `attention.json`.
-        path: of the file; its folder is made.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Write the page of `gatt attend` alone, from the value of `attention.json`."""
     context = {"attention": attention_section(data, data["arms"]), "runs": _runs(data["run"])}
     template = _environment(data["arms"]).get_template("attention_page.html.j2")
     _write(template.render(context), path)
