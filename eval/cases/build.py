@@ -94,7 +94,7 @@ def _asked_where_judged(config: EvalConfig) -> SourceConfig:
 
 
 def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
-    """Return the case with some questions asking for what its instruction says of the one who replies."""
+    """Return the case with some questions that ask for a fact of the speaker, which its instruction gives."""
     turns = (case.num_turns,) if config.turns == "last" else config.turns
     dialogue = asking_the_speaker(
         case.dialogue, case.instruction, case.switches, f"{config.seed}/{case.id}", config.part,

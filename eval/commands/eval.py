@@ -106,7 +106,7 @@ def execute(config: EvalConfig) -> str:
 
 
 def _from_cache(tokens: Mapping[str, int]) -> str:
-    """Return the share of prompt tokens that the server had encoded before; empty if it says nothing of it."""
+    """Return the share of prompt tokens that the server had encoded before; empty if it does not say so."""
     if not tokens.get("num_cached_tokens"):
         return ""
     share = tokens["num_cached_tokens"] / tokens["num_prompt_tokens"]

@@ -1,4 +1,4 @@
-"""`gatt report`: the page and the tables of one or several runs, made anew from their files."""
+"""`gatt report`: the page and the tables of one or several runs, written again from their files."""
 
 from __future__ import annotations
 

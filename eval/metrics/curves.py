@@ -27,7 +27,7 @@ OWN_REPLIES = "dialogue"
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """What one curve is of."""
+    """What one curve shows."""
 
     arm: str
     metric: str

@@ -47,7 +47,7 @@ from gatt.verifiers import own_versions, verifier_versions
 
 @dataclass(frozen=True)
 class EvalResult:
-    """What a run left behind."""
+    """The results of a run, and its files."""
 
     results: dict[str, Any]
     report: Path

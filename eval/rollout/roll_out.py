@@ -2,7 +2,7 @@
 
 There are three histories. `reference`: every judged turn is answered within the dialogue as it
 stands, so all turns of a case share one prefix. `own`: the model reads its own replies; all
-cases of a batch move forward turn by turn. `slip_2` is `own` behind two replies of the dialogue. Probes
+cases of a batch move forward turn by turn. `slip_2` is `own` after two replies of the dialogue. Probes
 are asked off the record: they replace the user message, and no later turn reads them.
 """
 

@@ -50,7 +50,7 @@ class Run:
 def read_runs(
     words: Sequence[str], evaluation_of: Callable[[Path], Path] = lambda folder: folder
 ) -> list[Run]:
-    """Return the runs that the words name: a folder, or `NAME=FOLDER`; without a name that of the folder.
+    """Return the runs that the words name: `NAME=FOLDER`, or a folder, whose name is then taken.
 
     `evaluation_of` returns the folder of the evaluation of a given folder.
 
