@@ -43,7 +43,7 @@ class TeacherConfig:
     """Text that the teacher reads with every message, and the student never; null for none. Replies that
     the length limit cuts are no targets, so a talkative teacher needs it."""
     mode: Mode | None = None
-    """`sample`: targets are drawn anew, as published, which is right where the history is strangers' talk.
+    """`sample`: targets are sampled, as published, which is right where the history is strangers' talk.
     `rewrite`: the target is the dialogue's own reply, which keeps its facts: as it is, brought into the form by
     program, or rewritten by the teacher, which then reads instruction, message and reply. null: `rewrite` for
     sources of the user's own replies (jsonl, hub, faq), else `sample`."""
@@ -89,7 +89,7 @@ class SynthConfig:
     output_dir: Path
     """Folder of `samples.jsonl`, its card and its resolved configuration."""
     num_samples: int = 200
-    """Pairs of a dialogue and an instruction (or none)."""
+    """Samples to make: each is a dialogue with an instruction (or none)."""
     plain_fraction: float = 0.15
     """Share of samples without an instruction; preserves ordinary answers."""
     seed: int = 0
@@ -106,16 +106,15 @@ class SynthConfig:
     """The model that replies, and how."""
     formula_limit: float | None = 0.3
     """Share of the targets under an instruction that may begin alike, have a sentence in common, or be composed
-    with one of a few added sentences; the command stops where more do, as they would teach a formula. null goes
-    on. No part of a run's identity."""
+    with one of a few added sentences; the command stops if more do, since they would teach a formula; null
+    never stops. It may be changed when a run continues."""
     batch_samples: int | None = None
     """Samples worked on together, which go to one worker; null takes an eighth of `num_samples`, 12 at most.
-    What was drawn for an unfinished batch is stored in `drafts.jsonl`, but on a cluster. Part of a run's
-    identity, since a local model's last bits depend on it."""
+    Draws for an unfinished batch are stored in `drafts.jsonl`, except on a cluster. It must stay the same
+    when a run continues, since the last bits of a local model depend on it."""
     ray: RayConfig | None = None
     """null: this process alone; else workers of Ray make the batches, and this process writes them.
-    `--workers N` starts N on this machine. No part of a run's identity: a run may go on with or without
-    workers."""
+    `--workers N` starts N on this machine. A run may continue with or without workers."""
 
     @property
     def batch_size(self) -> int:

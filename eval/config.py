@@ -96,9 +96,9 @@ class EvalConfig:
     """Which probe of the instruction: any, drawn for each case, or the first. The first asks for the
     instruction directly ("What is your favorite hobby?", "Who are you?"); others need knowledge too."""
     histories: tuple[History, ...] = ("reference",)
-    """`reference`: the model answers within the dialogue as it stands; `own`: it reads its own
-    replies, from turn 1 on; `slip_2`: its own, but that the first 2 replies are the dialogue's, which ignore
-    the instruction (any number from 1). Turns of a slip are not judged."""
+    """Which earlier replies the model reads. `reference`: the dialogue's; `own`: its own, from turn 1 on;
+    `slip_2`: the first 2 of the dialogue, which ignore the instruction, then its own (any number from 1).
+    Turns of a slip are not judged."""
     placement: Placement = "system"
     """Where the instruction stands."""
     judge: JudgeConfig | None = None
@@ -226,11 +226,7 @@ class EvalConfig:
 
 
 def config_of(values: Mapping[str, Any]) -> EvalConfig:
-    """Return the configuration of values by their keys, nested or dotted.
-
-    Raises:
-        ConfigError: see `load_config`.
-    """
+    """Return the configuration of values by their keys, nested or dotted; see `load_config`."""
     overrides = [f"{key}={json.dumps(value)}" for key, value in values.items()]
     return load_config(EvalConfig, None, overrides)
 

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions `list`, `kinds` and `check`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="list | kinds | check")
     shown = actions.add_parser(
-        "list", help="every entry on a line of its own, and the families with their counts"
+        "list", help="every entry on one line, and the families with their counts"
     )
     kinds = actions.add_parser(
         "kinds", help="every kind of verifier: its parameters, a reply that passes, one that fails"

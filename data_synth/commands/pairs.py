@@ -6,10 +6,11 @@ import argparse
 import sys
 
 from data_synth.pairs.config import PairsConfig
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import load_config
 from gatt.stages.plan import add_plan_argument, show_plan
 
-HELP = "let a trained model reply to its samples, and make pairs of what keeps and what fails"
+HELP = "let a trained model reply to its samples, and pair replies that keep with replies that fail"
 TAKES_OVERRIDES = True
 CONFIG = PairsConfig
 PLAN = "data_synth.commands.pairs_plan"
@@ -45,7 +46,7 @@ def execute(config: PairsConfig) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Make the pairs; a run that was interrupted goes on."""
-    config = config_from_args(PairsConfig, args)
+    config = load_config(PairsConfig, args.config, args.overrides)
     if args.plan:
         return show_plan([("pairs", config, PLAN)])
     sys.stdout.write(execute(config) + "\n")

@@ -7,7 +7,8 @@ import sys
 from dataclasses import replace
 
 from data_synth.config import SynthConfig
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import load_config
 from gatt.errors import DataError
 from gatt.generation.cluster.config import add_workers_argument, with_workers
 from gatt.stages.plan import add_plan_argument, print_line, show_plan
@@ -28,7 +29,7 @@ FIRST = (
 
 _ABOUT = f"""{HELP}
 
-  gatt synth --config FILE                 all of it; goes on where an earlier run stopped
+  gatt synth --config FILE                 the whole run; continues where it was stopped
   gatt synth --config FILE --workers 4     with 4 processes of this machine"""
 
 
@@ -65,7 +66,7 @@ def execute(config: SynthConfig) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Make the samples; a run that was interrupted goes on."""
-    config = config_from_args(SynthConfig, args)
+    config = load_config(SynthConfig, args.config, args.overrides)
     config = replace(config, ray=with_workers(config.ray, args.workers))
     if args.plan:
         return show_plan([("synth", config, PLAN)])

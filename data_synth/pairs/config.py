@@ -37,8 +37,8 @@ class PairsConfig:
     replies: int = 4
     """Draws for each turn, at least 2."""
     histories: tuple[ReadHistory, ...] = ("own", "reference")
-    """What the model reads, each a sample of its own: `own` its earlier replies, of each turn the first draw;
-    `reference` those of the dialogue (people's history)."""
+    """Which earlier replies the model reads; each history gives a sample of its own. `own`: the model's, the
+    first draw of each turn; `reference`: those of the dialogue (people's history)."""
     sampling: SamplingConfig = field(
         default_factory=lambda: SamplingConfig(max_new_tokens=40, temperature=0.9, top_p=0.95)
     )

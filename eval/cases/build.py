@@ -48,11 +48,8 @@ def load_inputs(
 ) -> Inputs:
     """Return the cases that a configuration describes.
 
-    Args:
-        config: of the evaluation.
-        catalog: the instructions.
-        engine: makes the engine, if the model has to answer the dialogues first; None: no model does.
-        model_weights: digest of its weights.
+    `engine` makes the engine where the model has to answer the dialogues first (None: no model does), and
+    `model_weights` is the digest of its weights.
 
     Raises:
         CatalogError: no instruction can be drawn.
@@ -97,7 +94,7 @@ def _asked_where_judged(config: EvalConfig) -> SourceConfig:
 
 
 def _asking_the_speaker(case: Case, config: EvalConfig) -> Case:
-    """Return the case with some questions asking for what its instruction says of the one who replies."""
+    """Return the case with some questions that ask for a fact of the speaker, which its instruction gives."""
     turns = (case.num_turns,) if config.turns == "last" else config.turns
     dialogue = asking_the_speaker(
         case.dialogue, case.instruction, case.switches, f"{config.seed}/{case.id}", config.part,
@@ -151,14 +148,9 @@ def _dialogues(
 
 
 def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    """Refuse dialogues that an adapter was trained on.
+    """Refuse dialogues that an adapter was trained on; return the arms whose training is not known.
 
-    Args:
-        adapters: arm to folder.
-        dialogues: of the cases; joined dialogues in their parts.
-
-    Returns:
-        The arms whose folder does not say what they were trained on.
+    `adapters` gives the folder of each arm; joined dialogues come in their parts.
 
     Raises:
         DataError: an adapter was trained on one of the dialogues; with their number.

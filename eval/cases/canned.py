@@ -29,13 +29,10 @@ def with_canned(cases: Sequence[Case], catalog: Catalog) -> tuple[Case, ...]:
 def canned_reply(instruction: Instruction, entries: Mapping[str, Entry]) -> str:
     """Return the first candidate that keeps the instruction by its rules; without any the first one.
 
-    "I am NAME." of a person, "I love HOBBY." of a hobby, an utterance of a behaviour, the first good
-    example of a language or a format, perhaps brought into the form that was drawn, and all of them in a
-    row where several entries are joined. An instruction of no entry gives its utterance, or its own words.
-
-    Args:
-        instruction: of a case.
-        entries: those of the catalogue, by id.
+    Candidates are "I am NAME." of a person, "I love HOBBY." of a hobby, an utterance of a behaviour, the
+    first good example of a language or a format (where needed brought into the form that was drawn), and
+    all of them in a row where several entries are joined. An instruction of no entry gives its utterance,
+    or its own words. `entries` are those of the catalogue, by id.
     """
     parts = [
         part for name in instruction.entries if name in entries for part in _parts(entries[name])

@@ -76,10 +76,9 @@ def make_cases(
 ) -> list[Case]:
     """Return the cases of a configuration: per split, then the plain ones.
 
-    Families take turns, so that each has the same share of every split. Within a family
-    entries are drawn without repetition until all were used. A split without any chosen entry
-    is left out. Dialogues are used in turn, and none gets the same instruction twice, because
-    the metrics could not tell such cases apart. `trained` is explained at `only_trained`.
+    Families take turns, so that each has the same share of every split. Within a family entries are drawn
+    without repetition until all were used. A split without any chosen entry is left out. Dialogues are used
+    in turn, and none gets the same instruction twice, because the metrics could not tell such cases apart.
 
     Raises:
         CatalogError: unknown family or value, or no entry in any split.
@@ -133,7 +132,7 @@ def draw_probe(config: EvalConfig, probes: Sequence[Probe], rng: random.Random) 
 
 
 def only_trained(pool: Sequence[Entry], trained: Collection[str] | None) -> tuple[Entry, ...]:
-    """Return the entries of a split that may be drawn: of `train` those of these ids; None for all.
+    """Return the entries of a split that may be drawn: of `train` those in `trained`, if it is given.
 
     Raises:
         CatalogError: none is left.
@@ -199,12 +198,9 @@ def add_switches(
 ) -> list[Case]:
     """Return the cases with the changes of the configuration; plain ones stay as they are.
 
-    A new instruction is drawn from the split of the old one, and announced in words that no
-    training data of `gatt synth` has. An instruction that ordinary replies satisfy ("use no
-    digits") is neither replaced nor taken back, because a reply that ignores it satisfies it
-    too.
-
-    `trained` is explained at `only_trained`.
+    A new instruction is drawn from the split of the old one, and announced in words that no training data
+    of `gatt synth` has. An instruction that ordinary replies keep ("use no digits") is neither replaced nor
+    taken back: a reply that ignores the change would keep it too.
 
     Raises:
         CatalogError: no new instruction can be drawn.

@@ -33,11 +33,7 @@ JUDGE_PROMPT: Final = Path(__file__).with_name("multichallenge_judge.yaml")
 
 
 def import_cases(path: Path, axis: str) -> list[CaseLine]:
-    """Return the lines of a copy of MultiChallenge as cases.
-
-    Args:
-        path: the file.
-        axis: one of `AXES`, or `all`.
+    """Return the lines of a copy of MultiChallenge as cases; `axis` is one of `AXES`, or `all`.
 
     Raises:
         DataError: no such file, a line that is not of the format (with the line), or none of the axis.

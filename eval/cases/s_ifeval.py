@@ -28,12 +28,8 @@ def import_cases(
     """Return the prompts as cases whose last turn has the constraints.
 
     Judge that turn alone: `gatt eval --cases=FILE --turns=[NUM_EXCHANGES + 1] --histories=[reference]`.
-
-    Args:
-        path: the file.
-        num_exchanges: exchanges between the system message and the prompt; every prompt has others.
-        num: prompts, drawn at random; None: all.
-        seed: of prompts and exchanges. The exchanges of a smaller number are the last of a larger one's.
+    Between the system message and each prompt stand `num_exchanges` exchanges, other ones for every prompt;
+    those of a smaller number are the last of a larger one's. `num` prompts are drawn at random; None: all.
 
     Raises:
         ConfigError: more exchanges than the bank has, or a number below 0.

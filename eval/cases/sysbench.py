@@ -60,14 +60,11 @@ class _Criterion:
 def import_cases(path: Path) -> list[CaseLine]:
     """Return the sessions of a copy of SysBench as cases.
 
-    A turn without a checklist is no event: the judge grades the whole system message there.
-
-    Args:
-        path: the JSON file, the folder it stands in, or the repository's root.
+    A turn without a checklist is no event: the judge grades the whole system message there. `path` is the
+    JSON file, its folder, or the repository's root.
 
     Raises:
-        DataError: no such file, or one that is not of the format; with the
-            session and what was found.
+        DataError: no such file, or one that is not of the format; with the session and what was found.
     """
     places = (path / "datas" / FILE, path / FILE) if path.is_dir() else (path,)
     file = next((place for place in places if place.exists()), None)

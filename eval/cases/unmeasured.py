@@ -130,13 +130,7 @@ class Unmeasured:
 def find_unmeasured(
     config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None
 ) -> Unmeasured:
-    """Return what a run leaves undecided, whatever the replies.
-
-    Args:
-        config: of the evaluation.
-        cases: its cases.
-        triggers: what counts as a false trigger, None in a run without plain dialogues.
-    """
+    """Return what a run leaves undecided, whatever the replies; without plain dialogues `triggers` is None."""
     # Replies by the reason why they stay undecided, "" for those that can be decided.
     counts = {what: Counter[str]() for what in (TURNS, PROBES)}
     has_instructions = any(case.instruction for case in cases)
@@ -163,11 +157,7 @@ def find_unmeasured(
 def refuse_unmeasured(
     config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None
 ) -> Unmeasured:
-    """Return `find_unmeasured`, if something is measured or `config.unmeasured` says to go on.
-
-    Raises:
-        ConfigError: nothing would be measured.
-    """
+    """Return `find_unmeasured`; raise `ConfigError` if nothing is measured and `config.unmeasured` is false."""
     found = find_unmeasured(config, cases, triggers)
     if found.is_all and not config.unmeasured:
         raise ConfigError(

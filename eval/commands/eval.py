@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from eval.config import EvalConfig
-from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.config.load import config_dict
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import config_dict, load_config
 from gatt.data.instruction import Instruction
 from gatt.generation.cluster.config import add_workers_argument, with_workers
 from gatt.generation.servers.config import ServerConfig
@@ -46,22 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(config: EvalConfig) -> None:
-    """Refuse an evaluation whose cases cannot be made, or that would measure nothing.
-
-    Raises:
-        GattError: see `eval.run.check_cases`.
-    """
+    """Refuse an evaluation whose cases cannot be made, or that would measure nothing."""
     from eval.run import check_cases
 
     check_cases(config)
 
 
 def changes(config: EvalConfig, arm: str) -> list[dict[str, Any]]:
-    """Return what changed from the baseline to an arm of a finished evaluation, see `eval.results.changes`.
-
-    Raises:
-        DataError: the results cannot be read.
-    """
+    """Return what changed from the baseline to an arm of a finished evaluation, see `eval.results.changes`."""
     from dataclasses import asdict
 
     from eval.records.samples import RESULTS_FILE
@@ -114,7 +106,7 @@ def execute(config: EvalConfig) -> str:
 
 
 def _from_cache(tokens: Mapping[str, int]) -> str:
-    """Return the share of prompt tokens that the server had encoded before; empty if it says nothing of it."""
+    """Return the share of prompt tokens that the server had encoded before; empty if it does not say so."""
     if not tokens.get("num_cached_tokens"):
         return ""
     share = tokens["num_cached_tokens"] / tokens["num_prompt_tokens"]
@@ -145,7 +137,7 @@ def chat_line(config: EvalConfig, arm: str, instruction: Instruction) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate; a run that was interrupted is continued."""
-    config = config_from_args(EvalConfig, args)
+    config = load_config(EvalConfig, args.config, args.overrides)
     config = replace(config, ray=with_workers(config.ray, args.workers))
     if args.plan:
         return show_plan([("eval", config, PLAN)])

@@ -14,11 +14,7 @@ from gatt.stages.plan import StagePlan, count_tokens, num_there
 
 
 def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
-    """Return which cases are asked, and how many replies are there.
-
-    Raises:
-        GattError: what `evaluate` raises before it asks a model.
-    """
+    """Return which cases are asked, and how many replies are stored already."""
     model = None if config.engine.server else config.engine.model
     # What depends on an earlier stage, a download or a model's answers is not known yet.
     has_adapters = all(path.is_dir() for path in used_adapters(config).values())

@@ -6,9 +6,10 @@ import argparse
 import sys
 
 from eval.perplexity import PerplexityConfig
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import load_config
 
-HELP = "measure the perplexity of people's own replies without any instruction, before and after"
+HELP = "measure the perplexity of people's own replies without any instruction, with and without the adapter"
 TAKES_OVERRIDES = True
 CONFIG = PerplexityConfig
 FIRST = ("output", "adapters", "engine.model", "source.name", "source.path", "num_dialogues")
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     from eval.perplexity import as_rows, measure_perplexity
 
-    config = config_from_args(PerplexityConfig, args)
+    config = load_config(PerplexityConfig, args.config, args.overrides)
     table = Table("arm", "perplexity", "ratio to base [95 %]", "tokens")
     for row in as_rows(measure_perplexity(config)):
         table.add_row(*row)

@@ -1,4 +1,4 @@
-"""`gatt report`: the page and the tables of one or several runs, made anew from their files."""
+"""`gatt report`: the page and the tables of one or several runs, written again from their files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gatt.stages.run_file import RUN_FILE, load_run
 
 log = logging.getLogger(__name__)
 
-HELP = "render the report of a run anew, or put several runs side by side"
+HELP = "write the report of a run again, or put several runs side by side"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="ARM",
-        help="compare all others with this arm, case by case, in place of that of the evaluation or, of "
-        "several runs, of the first",
+        help="the arm that all others are compared with, case by case (default: that of the evaluation; of "
+        "several runs, that of the first)",
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from gatt.runs.atomic_file import atomic_stream, atomic_write_text
 from gatt.runs.input_file import refuse_compressed
 from gatt.runs.yaml_file import dump_yaml
 
-HELP = "list and show the suites of the evaluation, or make cases of what others made"
+HELP = "list and show the suites of the evaluation, or make cases from other benchmarks"
 
 
 _IMPORTERS: Mapping[str, Callable[[argparse.Namespace], list[dict[str, Any]]]] = {

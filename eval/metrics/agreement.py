@@ -40,14 +40,10 @@ class Agreement:
 
 
 def agreement(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Agreement]:
-    """Return the agreement of each arm, history and metric.
+    """Return the agreement of each arm, history and metric; `verdicts` are those of `judge_samples`.
 
-    Replies that the rules left to the judge, or could not decide, are in no record: the judge would
-    agree with itself, or with nothing.
-
-    Args:
-        samples: of a run.
-        verdicts: by task and `Sample.key`, see `judge_samples`.
+    Replies that the rules left to the judge, or could not decide, are in no record: the judge would agree
+    with itself, or with nothing.
     """
     groups: dict[tuple[str, str, str], Counter[tuple[Status, Status]]] = defaultdict(Counter)
     for sample in samples:

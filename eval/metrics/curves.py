@@ -12,8 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.outcomes import ALL as ALL
-from eval.metrics.outcomes import Outcome, OutcomeColumns, Rate, rate_of
+from eval.metrics.outcomes import ALL, Outcome, OutcomeColumns, Rate, rate_of
 from eval.metrics.table import METRICS, VACUOUS, Metric
 from eval.records.case import Case
 from eval.records.samples import Sample
@@ -28,7 +27,7 @@ OWN_REPLIES = "dialogue"
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """What one curve is of."""
+    """What one curve shows."""
 
     arm: str
     metric: str
@@ -46,11 +45,7 @@ class CurvePoint(Rate, Curve):
 
     @classmethod
     def from_dict(cls, raw: object) -> CurvePoint:
-        """Return the point of a flat record.
-
-        Raises:
-            DataError: not an object, or a missing or unknown key.
-        """
+        """Return the point of a flat record; raises `DataError` for anything else."""
         try:
             return cls(**raw)  # type: ignore[arg-type]
         except TypeError as error:
@@ -72,15 +67,10 @@ def curves(
 ) -> list[CurvePoint]:
     """Return every rate that the samples allow.
 
-    For each arm and history: every metric with at least one sample, at every
-    turn it was asked, for the total (`split` and `family` both "all"), for each
-    split, each family, and each family within a split.
-
-    Args:
-        samples: of a run.
-        metrics: by name.
-        able: ids of the instructions that the model keeps alone; the metrics by ability get the splits
-            `able` and `unable`. None: nobody was asked alone.
+    For each arm and history: every metric with at least one sample, at every turn it was asked, for the
+    total (`split` and `family` both "all"), for each split, each family, and each family within a split.
+    `able` are ids of the instructions that the model keeps alone: the metrics by ability get the splits
+    `able` and `unable`. It is None where nobody was asked alone.
     """
     return [
         CurvePoint(
@@ -120,15 +110,11 @@ def _name(outcome: Outcome) -> str:
 def vacuous_curves(
     samples: Iterable[Sample], pool: Sequence[Entry], cases: Iterable[Case] = ()
 ) -> list[CurvePoint]:
-    """Return the rates of the own replies in place of the arms', as `curves` does.
+    """Return the rates of the dialogue's own replies in place of the arms', as `curves` does.
 
-    They are the same for all arms and histories. There is one record for each history, so that it can
-    be compared with those of the arms. A turn without an own reply is not counted.
-
-    Args:
-        samples: of all arms; those of one case and turn count once.
-        pool: the entries that count for false triggers.
-        cases: those that say what a change of the instruction has ended, for leakage.
+    They are the same for all arms and histories, with one record for each history. A turn without an own
+    reply is not counted. `pool` are the entries that count for false triggers; `cases` say what a change
+    has ended, for leakage.
     """
     changed = {
         (case.dialogue.id, case.instruction.id, case.twin): case

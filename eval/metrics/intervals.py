@@ -49,12 +49,7 @@ def wilson_interval(successes: int, total: int) -> tuple[float, float]:
 
 
 def wilson_from_rate(rate: float, effective_total: float) -> tuple[float, float]:
-    """Return the interval of a rate that is worth `effective_total` independent cases.
-
-    Args:
-        rate: from 0 to 1.
-        effective_total: above 0; need not be whole (clustered replies are worth fewer cases).
-    """
+    """Return the interval of a rate that is worth `effective_total` independent cases (above 0)."""
     square = Z_95 * Z_95
     shrink = 1 + square / effective_total
     centre = (rate + square / (2 * effective_total)) / shrink
@@ -95,9 +90,7 @@ class Ways:
 def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
     """Return the interval of a rate over dialogues and, if they are enough, over instructions.
 
-    Args:
-        passed: 1.0 or 0.0 a reply; empty leaves everything possible, (0, 1).
-        ways: the same replies.
+    `passed` holds 1.0 or 0.0 a reply; empty gives (0, 1), since all is possible.
     """
     if not len(passed):
         return 0.0, 1.0
@@ -107,10 +100,8 @@ def crossed_interval(passed: Floats, ways: Ways) -> tuple[float, float]:
 def effective_size(values: Floats, ways: Ways, least: float = 0.0) -> float:
     """Return how many independent replies the replies are worth, from 1 to their number.
 
-    Args:
-        values: of at least one reply: what is counted, so that their mean is the rate.
-        ways: the same replies.
-        least: the least possible value, -1 for differences; the largest is 1.
+    The rate is the mean of `values`, of at least one reply. `least` is their least possible value, -1 for
+    differences; the largest is 1.
     """
     num = len(values)
     by_dialogue, num_dialogues = inflation(values, ways.dialogue, least)
@@ -155,12 +146,7 @@ def inflation(values: Floats, groups: Codes, least: float = 0.0) -> tuple[float,
 
 
 def paired_interval(differences: npt.NDArray[np.int64], ways: Ways) -> tuple[float, float, float]:
-    """Return the mean of paired differences and the bounds of its 95 % interval, from -1 to 1.
-
-    Args:
-        differences: -1, 0 or 1 for each pair of replies, at least one.
-        ways: the same pairs.
-    """
+    """Return the mean of paired differences (-1, 0 or 1 a pair, at least one), and its 95 % interval."""
     difference = float(differences.mean())
     num = effective_size(differences.astype(np.float64), ways, -1.0)
     discordant = float(np.mean(differences != 0))

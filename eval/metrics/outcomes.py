@@ -125,12 +125,10 @@ class Rate:
 
 
 def rate_of(rows: OutcomeColumns, *, is_pass_good: bool = True) -> Rate:
-    """Return the rate of outcomes with its interval, see `eval.metrics.intervals`.
+    """Return the rate of at least one outcome with its interval, see `eval.metrics.intervals`.
 
-    Args:
-        rows: at least one.
-        is_pass_good: False where a pass is the error; then the pessimistic rate
-            counts undecided outcomes as passed.
+    Where a pass is the error (`is_pass_good` false), the pessimistic rate counts undecided outcomes as
+    passed.
     """
     decided = rows.where(~np.isnan(rows.value))
     num, num_decided = len(rows.value), len(decided.value)

@@ -34,14 +34,11 @@ from eval.records.samples import Sample
 
 
 def sign_flip_p_value(differences: npt.NDArray[np.int64], ways: Ways) -> float:
-    """Return the two-sided p-value of "the arms are the same".
+    """Return the two-sided p-value of "the arms are the same"; 1 without a pair.
 
-    The test is made over dialogues and over instructions, and the larger p-value counts: a gain must
-    show over the instructions as well. Fewer than `MIN_INSTRUCTIONS` are taken as given, not tested.
-
-    Args:
-        differences: -1, 0 or 1 for each pair of replies; none gives 1.
-        ways: the same pairs.
+    A difference is -1, 0 or 1. The test is made over dialogues and over instructions, and the larger p-value
+    counts: a gain must show over the instructions as well. Fewer than `MIN_INSTRUCTIONS` are taken as
+    given, not tested.
     """
     p_value = _sign_flips(differences, ways.dialogue)
     if num_groups(ways.instruction) < MIN_INSTRUCTIONS:
@@ -91,14 +88,8 @@ class Difference:
 def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Difference]:
     """Return the difference of every arm of a model from the baseline, by metric, split and turn.
 
-    Behind the turns of a curve that has several stands the one of all of them.
-
-    Splits include the total, "all". An arm without a decided reply in common with
-    the baseline at a turn has no record there.
-
-    Args:
-        samples: of all arms.
-        baseline: the arm that the others are compared with.
+    After the turns of a curve that has several comes the difference over all of them. Splits include the
+    total, "all". An arm without a decided reply in common with the baseline at a turn has no record there.
     """
     arms = by_arm(samples)
     found: list[Difference] = []

@@ -54,11 +54,8 @@ class Retention:
 def retentions(samples: Sequence[Sample], seed: int = 0) -> list[Retention]:
     """Return the retention of every arm with a history, by history, ability, family and turn.
 
-    Empty in a run without the arm `alone`. Only replies that are decided under both count.
-
-    Args:
-        samples: of a run.
-        seed: of the bootstrap.
+    Empty in a run without the arm `alone`. Only replies that are decided under both count. `seed` is that
+    of the bootstrap.
     """
     arms = by_arm(samples)
     able = able_instructions(samples)

@@ -16,7 +16,7 @@ from eval.records.samples import Sample
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """One metric, with all that a report says of it."""
+    """One metric, with all that a report needs to show it."""
 
     count: Callable[[Iterable[Sample]], Iterable[Outcome]]
     """From the samples of one arm and history to what is counted, in any order."""
@@ -142,7 +142,7 @@ def metric_of(name: str) -> Metric | None:
 
 
 def is_pass_good(name: str) -> bool:
-    """Whether a pass of a metric is good; so is that of an unknown one."""
+    """Whether a pass of a metric is good; True for an unknown metric."""
     metric = metric_of(name)
     return metric is None or metric.is_pass_good
 

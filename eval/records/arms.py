@@ -43,11 +43,7 @@ def slips_of(history: History) -> int:
 
 
 def check_history(history: str) -> None:
-    """Refuse a name that is no history.
-
-    Raises:
-        ConfigError: neither `reference` nor `own`, nor `slip_` with a number from 1.
-    """
+    """Raise `ConfigError` for a name other than `reference`, `own`, or `slip_` with a number from 1."""
     if history not in ("reference", "own") and not slips_of(history):
         raise ConfigError(
             f"history {history!r}: expected 'reference', 'own' or 'slip_K' (the model's own after K replies "

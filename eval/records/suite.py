@@ -32,11 +32,7 @@ def shipped_suites() -> dict[str, Path]:
 
 
 def suite_path(suite: str) -> Path:
-    """Return the file of a suite by its name or path.
-
-    Raises:
-        ConfigError: no such suite and no such file, or a file of cases.
-    """
+    """Return the file of a suite by its name or path; raises `ConfigError` for anything else."""
     shipped = shipped_suites()
     if suite in shipped:
         return shipped[suite]
@@ -70,11 +66,7 @@ def read_suite(path: Path) -> Source:
 
 
 def suite_values(suite: object) -> Source:
-    """Return the values of a suite, for the keys of `gatt eval`; none for no suite.
-
-    Raises:
-        ConfigError: see `suite_path` and `read_suite`.
-    """
+    """Return the values of a suite, for the keys of `gatt eval`; none for no suite. Raises as `read_suite`."""
     if not isinstance(suite, str):
         return Source({}, {})
     path = suite_path(suite)
@@ -91,11 +83,7 @@ def suite_values(suite: object) -> Source:
 
 
 def _refuse_code(suite: Path, values: Mapping[str, Any]) -> None:
-    """Refuse a suite whose catalogue names Python files: they would be run, and a suite may be foreign.
-
-    Raises:
-        ConfigError: the catalogue names Python files.
-    """
+    """Refuse a suite whose catalogue names Python files: they would be run, and a suite may be foreign."""
     instructions = values.get("instructions")
     places = instructions.get("catalog") if isinstance(instructions, dict) else None
     for place in places if isinstance(places, list) else ():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from eval.metrics.curves import ALL
+from eval.metrics.outcomes import ALL
 from eval.metrics.table import is_pass_good
 
 LEFT_OUT: Final = ("keeps_loose",)
@@ -32,14 +32,10 @@ class Change:
 
 
 def changes(results: Mapping[str, Any], arm: str) -> Iterator[Change]:
-    """Yield the changes of an arm against the baseline over all instructions.
+    """Yield the changes of an arm against the baseline over all instructions, from `results.json`.
 
     Of each curve only all turns together and the last turn are read: a table of every turn would show some
     change by chance.
-
-    Args:
-        results: the content of `results.json`.
-        arm: the arm that is compared.
     """
     found = [
         record

@@ -35,11 +35,8 @@ def checks(
 ) -> list[str]:
     """Return a line for each reason not to trust the rates of a run; none where all is well.
 
-    Args:
-        config: of the evaluation.
-        samples: its replies.
-        tokens: sums of the engines' counters.
-        own_decoding: settings that a local model asks for and does not get, see `own_decoding`.
+    `tokens` are sums of the engines' counters; `own_decoding` the settings that a local model asks for and
+    does not get.
     """
     return [
         *_alike(config, samples),

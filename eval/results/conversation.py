@@ -17,11 +17,7 @@ def conversations(
     """Return a function that finds the messages before a reply's user message.
 
     Changes of the instruction stand where they were announced; the instruction itself does not, unless the
-    user's own messages have it.
-
-    Args:
-        cases: of the run.
-        rows: of its roll-outs, by key: own histories stand there.
+    user's own messages have it. `rows` are those of the roll-outs by key, for own histories.
     """
     by_key = {
         (case.dialogue.id, case.instruction.id if case.instruction else "", case.twin): case

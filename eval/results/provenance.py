@@ -37,11 +37,7 @@ def head(config: EvalConfig) -> dict[str, Any]:
 
 
 def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
-    """Record that this process is about to make replies of some arms, or to judge them again.
-
-    Raises:
-        StoreError: the file is broken or cannot be written.
-    """
+    """Record that this process is about to make replies of some arms, or to judge them again."""
     calls, now = read_calls(config.output_dir), head(config)
     if config.replies_from is not None:
         again = {
@@ -70,11 +66,7 @@ def forget_calls(folder: Path) -> None:
 
 
 def read_calls(folder: Path) -> list[dict[str, Any]]:
-    """Return the calls that made the replies of a folder, in order; none where no file says so.
-
-    Raises:
-        StoreError: the file is broken.
-    """
+    """Return the calls that made the replies of a folder, in order; raises `StoreError` for a broken file."""
     path = folder / FILE
     if not path.exists():
         return []

@@ -17,12 +17,7 @@ _LONGEST: Final = 160
 
 
 def notes_of_undecided(samples: Sequence[Sample], max_new_tokens: int) -> list[str]:
-    """Return a line for each kind of reply without a verdict, with its number of all and what helps.
-
-    Args:
-        samples: of a run, with the judge's verdicts.
-        max_new_tokens: limit of a reply.
-    """
+    """Return a line for each kind of reply without a verdict, with its number of all and what helps."""
     return [*_of_the_judge(samples), *_of_arms(samples, max_new_tokens)]
 
 

@@ -46,7 +46,7 @@ from gatt.verifiers import own_versions, verifier_versions
 
 @dataclass(frozen=True)
 class EvalResult:
-    """What a run left behind."""
+    """The results of a run, and its files."""
 
     results: dict[str, Any]
     report: Path
@@ -78,12 +78,8 @@ def close(
 ) -> EvalResult:
     """Write samples, results and report from the roll-outs on disk.
 
-    Args:
-        config: of the evaluation.
-        inputs: its cases and where they come from.
-        checked: what was known before.
-        num_new: samples made by this call.
-        judge_engine: makes the judge; default: the configured model, if there is one.
+    `num_new` samples were made by this call. `judge_engine` makes the judge; by default the configured
+    model, if there is one.
 
     Raises:
         StoreError: a file that cannot be written, or verdicts of another judge.

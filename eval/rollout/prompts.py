@@ -26,12 +26,8 @@ def arm_prompt(
     - `base+system+reminder`: as the base model, and behind every user message what is in force there.
     - all others: the instruction of turn 1, and everything since.
 
-    Args:
-        case: says what holds at which turn.
-        dialogue: up to the turn at least, with the replies that the arm reads.
-        turn: from 1.
-        arm: who reads.
-        config: of the evaluation.
+    The dialogue reaches the turn (from 1) and has the replies that the arm reads; the case says what holds
+    when.
     """
     num_kept = 0 if arm == ALONE else window_of(arm)
     first = 1 if num_kept is None else max(1, turn - num_kept)

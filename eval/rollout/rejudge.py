@@ -33,11 +33,8 @@ def read_earlier(
 ) -> dict[str, EarlierRow] | None:
     """Return the rows of `config.replies_from` by key, complete and to the same words; None without it.
 
-    Args:
-        config: of the evaluation.
-        cases: its cases, with today's rules.
-        settings: what the replies depend on, rules and words included.
-        weights: digest of each arm's adapter.
+    `settings` are what the replies depend on, rules and words included; `weights` has the digest of each
+    arm's adapter.
 
     Raises:
         StoreError: no finished evaluation there, one of other settings, weights or words, or a
@@ -116,14 +113,9 @@ def rows_judged_again(
     pool: Sequence[Entry],
     done: Collection[str],
 ) -> RolloutSteps:
-    """Yield the rows of all pieces, those of a piece together.
+    """Yield the rows of all pieces, those of a piece together, without those whose keys are in `done`.
 
-    Args:
-        pieces: what has still to be judged.
-        earlier: the rows with the replies, by key.
-        config: of the evaluation.
-        pool: entries that count for false triggers.
-        done: keys of the rows that the output folder has already.
+    `earlier` are the rows with the replies by key; `pool` the entries that count for false triggers.
     """
     for piece in pieces:
         arm, history = piece.arm, piece.history

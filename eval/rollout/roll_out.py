@@ -2,7 +2,7 @@
 
 There are three histories. `reference`: every judged turn is answered within the dialogue as it
 stands, so all turns of a case share one prefix. `own`: the model reads its own replies; all
-cases of a batch move forward turn by turn. `slip_2` is `own` behind two replies of the dialogue. Probes
+cases of a batch move forward turn by turn. `slip_2` is `own` after two replies of the dialogue. Probes
 are asked off the record: they replace the user message, and no later turn reads them.
 """
 
@@ -38,16 +38,8 @@ def roll_out(
 
     An interruption never cuts a step. With reference history, and for an arm that reads none, a step is all
     replies to the batch. With own history it is the replies to one turn, judged or not, because the next
-    turn reads them.
-
-    Args:
-        engine: answers.
-        cases: of the batch.
-        arm: who answers.
-        history: what the arm reads.
-        config: of the evaluation.
-        said: with own history, the replies before an interruption: case id to the replies to
-            its first turns. They are not yielded again.
+    turn reads them. `said` are, with own history, the replies before an interruption: case id to the
+    replies to its first turns. They are not yielded again.
 
     Raises:
         GenerationError: the engine gave no reply.

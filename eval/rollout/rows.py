@@ -49,15 +49,10 @@ def rows_of_step(
     config: EvalConfig,
     tokens: Mapping[str, int],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one step of a roll-out, judged.
+    """Yield the rows of one step of a roll-out, judged; the replies of a case stand together.
 
-    Args:
-        replies: of the step, those of a case together.
-        arm: who replied.
-        history: what the arm read.
-        pool: entries that count for false triggers.
-        config: of the evaluation.
-        tokens: increase of the engine's counters in this step; the first row stores it.
+    `pool` are the entries that count for false triggers. `tokens` is the increase of the engine's counters
+    in this step; the first row stores it.
     """
     for number, (_, group) in enumerate(groupby(replies, key=lambda r: r.case.id)):
         members = list(group)
@@ -76,11 +71,7 @@ def rows_of_step(
 
 
 def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
-    """Return the samples of rows, with `is_repeated` set for own histories.
-
-    Args:
-        rows: of whole cases, each in the order of its turns.
-    """
+    """Return the samples of rows of whole cases, in the order of turns; own histories get `is_repeated`."""
     known: dict[str, set[str]] = defaultdict(set)
     samples = []
     for row in rows:
@@ -120,16 +111,7 @@ def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
-    """Refuse to resume after rows of another adapter with the same name.
-
-    Args:
-        path: of the rows.
-        weights: digest of each arm's adapter.
-
-    Raises:
-        StoreError: a row of other weights, with the arm.
-        DataError: see `read_rows`.
-    """
+    """Raise `StoreError` for a row whose arm had another adapter; `weights` has the digest of each arm's."""
     for row in read_rows(path):
         arm = row["key"].partition("/")[0]
         if arm in weights and row.get("weights") != weights[arm]:

@@ -41,9 +41,6 @@ def rows_of_piece(
     """Yield the rows of a piece, judged, as soon as their step is done.
 
     The configuration has a placement that the template takes; `pool` counts for false triggers.
-
-    Raises:
-        GenerationError: the engine gave no reply.
     """
     forget(engine)
     counters = getattr(engine, "counters", None)
@@ -81,15 +78,8 @@ def rows_made_on_cluster(
 ) -> RolloutSteps:
     """Yield the rows of all pieces in their order, whichever worker made them.
 
-    A piece arrives as a whole: an interruption loses the pieces in work.
-
-    Args:
-        pieces: the work.
-        engine: makes the engine in each worker; it is pickled. None: the configured one, whose
-            weights must be the same on every machine.
-        config: of the evaluation.
-        pool: entries that count for false triggers.
-        cluster: the workers.
+    A piece arrives as a whole: an interruption loses the pieces in work. `engine` makes the engine in each
+    worker and is pickled; None takes the configured one, whose weights must be the same on every machine.
 
     Raises:
         ConfigError: no such cluster.

@@ -24,16 +24,12 @@ from gatt.verifiers.text.echo import echoed
 
 
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:
-    """Return the samples with the judge's verdicts, in order.
+    """Return the samples with the verdicts of `judge_samples`, in order.
 
-    The verdict on adherence is stored in `judge`; it decides the status if no rule covers
-    the instruction. The verdict on completion replaces the measured one, also if it is
-    `undecided`: two ways of measuring do not make one rate. A degenerate reply fails
-    whatever the judge says. Samples that the judge was not asked about stay as they are.
-
-    Args:
-        samples: of a run.
-        verdicts: by task and `Sample.key`, see `judge_samples`.
+    The verdict on adherence is stored in `judge`; it decides the status if no rule covers the instruction.
+    The verdict on completion replaces the measured one, also if it is `undecided`: two ways of measuring do
+    not make one rate. A degenerate reply fails whatever the judge says. Samples that the judge was not
+    asked about stay as they are.
     """
     found = []
     for sample in samples:
@@ -59,15 +55,11 @@ def is_ruled(sample: Sample) -> bool:
 
 
 def with_judge_status(sample: Sample) -> Sample:
-    """Return the sample with the judge's verdict as its status if the rules leave it open.
+    """Return the sample with its `judge` verdict as its status if the rules leave it open.
 
-    Instructions without a verifier are open, and so are `judge` verifiers: the verdict
-    replaces theirs, and one failed rule beside them still fails the reply. What rules
-    decide stays. Doing it twice changes nothing.
-
-    Args:
-        sample: with `judge`, if the judge was asked. The verdict says whether the reply
-            follows the instruction, also after a release.
+    The verdict says whether the reply follows the instruction, also after a release. Instructions without a
+    verifier are open, and so are `judge` verifiers: the verdict replaces theirs, and one failed rule beside
+    them still fails the reply. What rules decide stays. Doing it twice changes nothing.
     """
     is_decided = bool(sample.verdicts) and not any(map(is_open, sample.verdicts))
     if sample.instruction is None or is_ruled(sample) or is_decided:

@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Iterator
 
 from gatt.commands.launch import leave_outcome, planned_launch
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import load_config
 from gatt.stages.plan import add_plan_argument, show_plan
 from gatt.train.config import TrainConfig
 
@@ -59,7 +60,7 @@ def execute(config: TrainConfig) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Train and say where the adapter is."""
-    config = config_from_args(TrainConfig, args)
+    config = load_config(TrainConfig, args.config, args.overrides)
     if args.plan:
         return show_plan([("train", config, PLAN)])
     summary = execute(config)

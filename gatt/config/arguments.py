@@ -7,12 +7,9 @@ import dataclasses
 import json
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
 
 from gatt.cli import CommandParser, path_argument
-from gatt.config.load import ConfigKey, config_file, keys_of, load_config, shown
-
-T = TypeVar("T")
+from gatt.config.load import ConfigKey, keys_of, shown
 
 
 def add_config_arguments(
@@ -31,11 +28,6 @@ def add_config_arguments(
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     assert isinstance(parser, CommandParser)
     parser.make_epilog = lambda is_all: key_table(cls, () if is_all else first, parser.prog)
-
-
-def config_from_args(cls: type[T], args: argparse.Namespace) -> T:
-    """Return the configuration of `args.config` (may be None) and `args.overrides`, see `load_config`."""
-    return load_config(cls, args.config and config_file(args.config), args.overrides)
 
 
 def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:

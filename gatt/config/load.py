@@ -34,13 +34,15 @@ _OVERRIDE = re.compile(r"(?:--)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?", re.DO
 
 
 def load_config(cls: type[T], path: Path | None, overrides: Sequence[str] = ()) -> T:
-    """Return the validated configuration of a YAML file and overrides; a later override wins.
+    """Return the validated configuration of a YAML file, or of a shipped one by name, and overrides.
 
-    An override is `a.b=value` or `--a.b=value`; its value is YAML, or a text where only a text is valid.
+    A later override wins. An override is `a.b=value` or `--a.b=value`; its value is YAML, or a text where
+    only a text is valid.
 
     Raises:
         ConfigError: all problems, joined by "; ", each with its dotted key and its file and line.
     """
+    path = path and config_file(path)
     values, places = Source({}, {}) if path is None else read_mapping(path)
     given = [path, COMMAND_LINE if overrides else None]
     places[""] = " with ".join(str(place) for place in given if place) or "configuration"
@@ -298,8 +300,7 @@ def shipped_configs() -> dict[str, Path]:
 def config_file(given: Path) -> Path:
     """Return an existing file, or the shipped configuration of that name; a path with a suffix is a file.
 
-    Raises:
-        ConfigError: neither of them; names the nearest one.
+    Raises `ConfigError` for neither of them; it names the nearest one.
     """
     if given.is_file() or given.suffix:
         return given

@@ -34,11 +34,9 @@ _POLL_SECONDS: Final = 0.01
 def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content replaces the file when the block ends: no reader sees half of it.
 
-    If the block raises, the old file stays. A link stays a link, and its target is written. A device
-    or a pipe is written directly; a pipe without a reader is refused.
-
-    Raises:
-        StoreError: the file cannot be written.
+    If the block raises, the old file stays. A link stays a link, and its target is written. A device or a
+    pipe is written directly; a pipe without a reader is refused. Raises `StoreError` where it cannot be
+    written.
     """
     if path.is_symlink():
         path = Path(os.path.realpath(path))
@@ -92,14 +90,10 @@ def _drafts(path: Path) -> Iterator[Path]:
 def making_draft(
     candidates: Iterable[Path], folder: Path, remove: Callable[[Path], None]
 ) -> Iterator[None]:
-    """Lock a folder while a draft in it is made and locked; first remove drafts without a lock.
+    """Lock a folder while a draft in it is made and locked; first `remove` each of the drafts without a lock.
 
-    Where the file system has no locks nothing is removed.
-
-    Args:
-        candidates: drafts of the same place; listed under the lock.
-        folder: in which they stand.
-        remove: deletes one.
+    `candidates` are drafts of the same place; they are listed under the lock. Where the file system has no
+    locks nothing is removed.
     """
     around = locked(folder, waits=True)
     try:
@@ -137,11 +131,7 @@ def free(lock: int | None) -> None:
 
 
 def atomic_write_text(path: Path, text: str) -> None:
-    """Replace a file by a text, or leave the old one.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Replace a file by a text, or leave the old one; raises `StoreError` where it cannot be written."""
     data = text.encode()
     with atomic_stream(path) as stream:
         stream.write(data)

@@ -54,12 +54,7 @@ def read_text(path: Path, *, most_bytes: int = MOST_TEXT_BYTES) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Return the value of a JSON file.
-
-    Raises:
-        OSError: see `read_text`.
-        ValueError: not UTF-8, or see `parse_json`.
-    """
+    """Return the value of a JSON file; raises `OSError` as `read_text` and `ValueError` as `parse_json`."""
     return parse_json(read_text(path))
 
 
@@ -179,9 +174,7 @@ def scan_lines(
 def open_text(path: Path) -> Iterator[BufferedReader | gzip.GzipFile | lzma.LZMAFile]:
     """Open the bytes of a file's text, decompressed where its name ends in one of `COMPRESSED`.
 
-    Raises:
-        StoreError: a compressed file is damaged; raised while it is read.
-        OSError: the file cannot be read.
+    A damaged compressed file raises `StoreError` while it is read.
     """
     try:
         with open_bytes(path) as raw:
@@ -199,11 +192,7 @@ def count_lines(path: Path) -> int:
 
 
 def refuse_compressed(path: Path) -> None:
-    """Refuse an output whose name says that it is compressed.
-
-    Raises:
-        StoreError: names the ending.
-    """
+    """Raise `StoreError` for an output whose name says that it is compressed."""
     if path.suffix in COMPRESSED:
         raise StoreError(
             f"{path}: the output is not compressed: expected a name without {path.suffix}"

@@ -33,10 +33,8 @@ PUBLISHED: Final = (
 def provenance(command: Sequence[str] | None = None) -> dict[str, Any]:
     """Return what a reader needs to reproduce a result, as values that JSON can hold.
 
-    GPUs are named only where torch is loaded already: nothing heavy is imported.
-
-    Args:
-        command: the words of the command; None takes those of the process.
+    GPUs are named only where torch is loaded already: nothing heavy is imported. Without `command` it is
+    that of the process.
     """
     return {
         "versions": versions(),
@@ -144,11 +142,7 @@ def fingerprint(value: object) -> str:
 
 
 def jsonable(value: object) -> Any:
-    """Return dataclasses, mappings, sequences, paths and scalars as values that JSON can hold.
-
-    Raises:
-        ValueError: anything else.
-    """
+    """Return dataclasses, mappings, sequences, paths and scalars as JSON holds them; else `ValueError`."""
     from pydantic_core import to_jsonable_python
 
     return to_jsonable_python(value, inf_nan_mode="constants")

@@ -10,12 +10,7 @@ from typing import Any
 def short_names(
     package: str, places: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package.
-
-    Args:
-        package: its name.
-        places: module of each name.
-    """
+    """Return `__getattr__` and `__dir__` of a package; `places` has the module of each name."""
 
     def get(name: str) -> Any:
         if name not in places:

@@ -150,11 +150,7 @@ class RecordStore:
             self._num_records += 1
 
     def keys(self, field: str) -> set[str]:
-        """Return the values of a field over all rows, as strings.
-
-        Raises:
-            StoreError: a row without the field.
-        """
+        """Return the values of a field over all rows, as strings; `StoreError` for a row without it."""
         found = set()
         for line in scan_lines(self.path):
             if field not in line.record:

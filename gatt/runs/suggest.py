@@ -7,13 +7,7 @@ from collections.abc import Iterable
 
 
 def nearest(word: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the most similar known word, whatever its case; None without a similar one.
-
-    Args:
-        word: the unknown word, such as a key of a file.
-        known: the known words.
-        cutoff: least similarity, from 0 to 1.
-    """
+    """Return the most similar known word, whatever its case; None where none reaches `cutoff` (0 to 1)."""
     spelled = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(str(word).casefold(), spelled, n=1, cutoff=cutoff)
     return spelled[close[0]] if close else None

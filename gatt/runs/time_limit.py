@@ -10,11 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Interrupt the block after so many seconds of processor time; works in the main thread only.
-
-    Raises:
-        TimeoutError: the block took longer.
-    """
+    """Raise `TimeoutError` in the block after so many seconds of processor time, in the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -59,13 +59,10 @@ class ShapeError(Exception):
 
 
 def typed(kind: type[T], value: object) -> T:
-    """Return a value of JSON as a type, such as a dataclass.
+    """Return a value of JSON as a type, such as a dataclass; raises `ShapeError` with every problem.
 
-    Types are strict: `"3"` is no int and `true` is no number. An int is accepted as a float, a text
-    as a path, a list as a tuple. Unknown keys are mistakes, and so is a `ValueError` of `__post_init__`.
-
-    Raises:
-        ShapeError: with every problem.
+    Types are strict: `"3"` is no int and `true` is no number. An int is accepted as a float, a text as a
+    path, a list as a tuple. Unknown keys are mistakes, and so is a `ValueError` of `__post_init__`.
     """
     # Imported here: `gatt --help` imports every configuration class and must stay fast.
     from pydantic import ValidationError

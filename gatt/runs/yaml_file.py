@@ -60,11 +60,7 @@ def dump_yaml(value: dict[str, Any]) -> str:
 
 
 def parse_yaml(text: str, lines: dict[str, int] | None = None) -> Any:
-    """Return the value of one YAML document.
-
-    Args:
-        text: the document.
-        lines: gets the line of every dotted key.
+    """Return the value of one YAML document; `lines` gets the line of every dotted key.
 
     Raises:
         yaml.YAMLError: broken YAML, bytes that are no UTF-8, more than one document, a tag, a key that is
@@ -90,11 +86,7 @@ def parse_yaml(text: str, lines: dict[str, int] | None = None) -> Any:
 
 
 def read_mapping(path: Path) -> Source:
-    """Return the mapping of a YAML file.
-
-    Raises:
-        ConfigError: the file is missing, empty, broken, or holds no mapping.
-    """
+    """Return the mapping of a YAML file; raises `ConfigError` for a missing, empty or broken one."""
     lines: dict[str, int] = {}
     try:
         values = parse_yaml(read_text(path, most_bytes=_MOST_BYTES), lines)

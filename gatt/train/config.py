@@ -126,8 +126,8 @@ class DistilSettings:
     """Weight of a token learned by it against one of a plain dialogue, above 0."""
     context_turns: int | None = None
     """Number of latest exchanges that the teacher reads before the message that is answered, at least 0;
-    null: all that the student reads. Below all, each turn is read apart. Where the user asks for what was
-    told earlier, it reads all."""
+    null: all that the student reads. With a number, each turn is read separately. Where the user asks for
+    what was told earlier, it reads all."""
     brief: str | None = None
     """Text that the teacher reads with every message, and the student never: `teacher.brief` of the run that
     sampled the targets; null for none."""
@@ -150,7 +150,7 @@ class TrainConfig:
     """
 
     samples: tuple[Path, ...]
-    """Files of samples, as `gatt synth` writes them, or these compressed (`.gz`, `.xz`)."""
+    """Files of samples, as `gatt synth` writes them, also compressed (`.gz`, `.xz`)."""
     output_dir: Path
     """Where checkpoints, logs and the adapter go; belongs to one configuration."""
     model: str = DEFAULT_MODEL
@@ -159,8 +159,8 @@ class TrainConfig:
     """Variables of the model's chat template, such as `{enable_thinking: false}` for one that reasons
     before it replies. The engine that uses the adapter needs the same."""
     init_adapter: Path | None = None
-    """Go on from this adapter, whose own LoRA settings hold then, instead of a fresh one. Its dialogues
-    count as trained on."""
+    """Start from this adapter, with its own LoRA settings, instead of a fresh one. Its dialogues count as
+    trained on."""
     lora: LoraSettings = field(default_factory=LoraSettings)
     """The adapter."""
     load_in_4bit: bool = False
@@ -174,23 +174,23 @@ class TrainConfig:
     (a control)."""
     supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
     """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
-    (a control, 33 points worse), or the dialogue's own replies alone (a control that kept none)."""
+    (a control, 27 points worse), or the dialogue's own replies alone (a control that kept none)."""
     objective: Literal["targets", "preference", "distil"] = "targets"
-    """What a dialogue with an instruction teaches: its sampled targets (the paper); with `preference`
-    to prefer each turn's target to its rejected reply (DPO), turns without both are left out and counted;
-    with `distil`, at each token of the targets, the probabilities of the model that reads the instruction on
-    every turn (context distillation). Reference and teacher are the model without its adapter, also where
-    `init_adapter` is given (but see `preference.reference`): one more forward pass of each row."""
+    """What a dialogue with an instruction teaches. `targets`: its sampled targets (the paper). `preference`:
+    to prefer each turn's target to its rejected reply (DPO); turns without both are left out and counted.
+    `distil`: at each token of the targets, the probabilities of the model that reads the instruction on every
+    turn (context distillation). The last two compare with the model without its adapter, also where
+    `init_adapter` is given (but see `preference.reference`), in one more forward pass of each row."""
     preference: PreferenceSettings = field(default_factory=PreferenceSettings)
     """Settings of `objective: preference`."""
     distil: DistilSettings = field(default_factory=DistilSettings)
     """Settings of `objective: distil`."""
     plain_loss: Literal["targets", "kl"] = "targets"
-    """What a dialogue without an instruction teaches: its sampled targets, like any other, or with `kl`
-    nothing but to answer as before: on those targets, and its own replies where they are the history,
-    whatever `supervise` says, the Kullback-Leibler divergence from the model without any adapter. That
-    keeps ordinary answers intact, for one more forward pass of rows that hold such a dialogue and
-    about twice the memory of their logits."""
+    """What a dialogue without an instruction teaches. `targets`: its sampled targets, like any other. `kl`: to
+    answer as the model without any adapter does. The loss is then the Kullback-Leibler divergence from that
+    model on these targets, and on its own replies where they are the history, whatever `supervise` says. It
+    protects ordinary answers, and costs one more forward pass of rows with such a dialogue and about twice the
+    memory of their logits."""
     plain_kl_coef: float = 1.0
     """Weight of a token learned by `kl` against one of a target, above 0."""
     history: Literal["reference", "sampled", "mixed", "none", "both"] = "reference"
@@ -200,8 +200,8 @@ class TrainConfig:
     the same targets, each alone behind the instruction in force and its user message (single-turn
     fine-tuning). `both` learns each target twice: behind the dialogue's own replies, and alone."""
     layout: Literal["comb", "expanded", "auto"] = "auto"
-    """All turns of a dialogue in one sequence, one row a turn, or the first where template and
-    model allow it."""
+    """`comb`: all turns of a dialogue in one sequence; `expanded`: one row a turn; `auto`: `comb` where
+    template and model allow it."""
     max_turns: int | None = None
     """Turns of each sample that are trained on, from the first; null takes all."""
     max_length: int = 2048
@@ -218,8 +218,8 @@ class TrainConfig:
     pack_rows: bool | Literal["auto"] = "auto"
     """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length). The
     batch size stays 1: a micro-batch is one row. `auto`: on CUDA, unless `per_device_train_batch_size` is
-    above 1, so that nearly all rows have one length, for which FlexAttention is compiled; a step then has fewer
-    rows, with about as many dialogues as unpacked. `true` leaves the number of rows of a step as it is."""
+    above 1. Nearly all rows then have one length, for which FlexAttention is compiled, and a step has fewer
+    rows, with about as many dialogues as unpacked. `true` keeps the number of rows of a step."""
 
     learning_rate: float = 2e-4
     """Peak learning rate, above 0."""
@@ -242,8 +242,8 @@ class TrainConfig:
     max_grad_norm: float = 1.0
     """Gradients are clipped to this norm; 0 turns it off."""
     seed: int = 0
-    """Of the adapter's weights, the order of samples, dropout, and what is drawn where `placement`
-    or `history` is mixed."""
+    """Decides the adapter's first weights, the order of samples, dropout, and the draws of `placement` and
+    `history` where they are mixed."""
     bf16: bool | Literal["auto"] = "auto"
     """Train in bfloat16; `auto`: on a CUDA device that has it. A CPU takes `true` if it has instructions for
     it (AVX512-BF16, AMX); a step then takes about half the time of float32."""
@@ -270,7 +270,7 @@ class TrainConfig:
     launch: LaunchSettings = field(default_factory=LaunchSettings)
     """Processes that `gatt train` and `gatt run` start by themselves."""
     resume: bool = True
-    """Go on from the last checkpoint in `output_dir`; false starts over and deletes those there."""
+    """Continue from the last checkpoint in `output_dir`; false starts over and deletes the checkpoints."""
 
     def __post_init__(self) -> None:
         check_template_variables(self.chat_template_kwargs)

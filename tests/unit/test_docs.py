@@ -19,7 +19,6 @@ from accelerate.commands.launch import launch_command_parser
 from data_synth.catalog_check import check_entry
 from eval.config import EvalConfig
 from gatt.cli import main
-from gatt.config.arguments import config_from_args
 from gatt.config.load import load_config
 from gatt.data.catalog.read import load_catalog
 from tests.support.models.tiny import save_tiny_model
@@ -99,7 +98,7 @@ def test_every_command_is_one_that_runs(
         words = ["gatt", "train", *launched(words[2:])]
     module, args = parse(words[1:], monkeypatch)
     if hasattr(module, "CONFIG"):
-        assert config_from_args(module.CONFIG, args) is not None
+        assert load_config(module.CONFIG, args.config, args.overrides) is not None
 
 
 @pytest.mark.parametrize(

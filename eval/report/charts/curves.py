@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from eval.metrics.curves import ALL, CurvePoint
+from eval.metrics.curves import CurvePoint
+from eval.metrics.outcomes import ALL
 from eval.metrics.table import is_since_switch, metric_of
 from eval.report.charts.drawing import (
     ARMS,
@@ -108,7 +109,6 @@ def save_main_chart(path: Path, curves: Curves, metric: str) -> None:
     Raises:
         ConfigError: an ending that is no picture's.
         DataError: no such curve.
-        StoreError: the file cannot be written.
     """
     drawn = _decided(curves, **curves.main | {"metric": metric})
     if not drawn:
@@ -136,13 +136,9 @@ def chart(
 ) -> Markup:
     """Return the curves of some arms as one SVG element.
 
-    Args:
-        by_arm: what is drawn.
-        arms: all arms of the run in order, so that an arm looks the same everywhere.
-        shape: width and height.
-        name: unique on the page; prefixes every id in the SVG.
-        title: what a screen reader says.
-        axis: what the axes count; None counts turns.
+    `arms` are all of the run in order, so that an arm looks the same everywhere. `name` is unique on the
+    page and prefixes every id in the SVG; a screen reader says `title`. Without `axis` the axis counts
+    turns.
     """
     return Markup(inline(name, title, lambda: _figure(by_arm, arms, shape, axis or Axes())))
 

@@ -43,10 +43,7 @@ PICTURES: Mapping[str, dict[str, None]] = {
 def inline(name: str, title: str, draw: Callable[[], Figure]) -> str:
     """Return a figure as an SVG element of the page.
 
-    Args:
-        name: unique on the page; prefixes every id in the SVG.
-        title: what a screen reader says.
-        draw: returns the figure.
+    `name` is unique on the page and prefixes every id in the SVG; a screen reader says `title`.
     """
     stream = io.StringIO()
     with _settings(name, {"svg.fonttype": "none"}):
@@ -67,12 +64,7 @@ def inline(name: str, title: str, draw: Callable[[], Figure]) -> str:
 
 
 def save_picture(path: Path, draw: Callable[[], Figure]) -> None:
-    """Write a figure as a picture that stands alone, cut to what is drawn.
-
-    Raises:
-        ConfigError: see `refuse_other_endings`.
-        StoreError: the file cannot be written.
-    """
+    """Write a figure as a picture that stands alone, cut to what is drawn; see `refuse_other_endings`."""
     refuse_other_endings(path)
     stream = io.BytesIO()
     with _settings(path.stem):

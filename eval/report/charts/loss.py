@@ -20,9 +20,7 @@ WIDE, NARROW = (7.6, 3.2), HERO_NARROW
 def loss_charts(trainings: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> list[Markup]:
     """Return the chart in its wide and its narrow form; nothing where no training has two logged steps.
 
-    Args:
-        trainings: of `results.json`.
-        arms: all arms of the page in order, so that an arm looks the same everywhere.
+    `arms` are all of the page in order, so that an arm looks the same everywhere.
     """
     drawn = {t["arm"]: t["loss"] for t in trainings if len(t["loss"]) > 1 and t["arm"] in arms}
     shapes = {"loss-wide": WIDE, "loss-narrow": NARROW} if drawn else {}

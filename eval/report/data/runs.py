@@ -47,13 +47,9 @@ class Run:
 def read_runs(
     words: Sequence[str], evaluation_of: Callable[[Path], Path] = lambda folder: folder
 ) -> list[Run]:
-    """Return the runs that the words name: a folder, or `NAME=FOLDER`.
+    """Return the runs that the words name: `NAME=FOLDER`, or a folder, whose name is then taken.
 
-    A run that is given without a name is named after its folder.
-
-    Args:
-        words: one for each run.
-        evaluation_of: returns the folder of the evaluation of a folder that is given.
+    `evaluation_of` returns the folder of the evaluation of a given folder.
 
     Raises:
         DataError: a missing or broken file, or two runs of one name; or what `evaluation_of` raises.
@@ -139,11 +135,7 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
 
 
 def samples_of(runs: Sequence[Run]) -> Iterator[Sample]:
-    """Yield the replies of all runs, their arms named as `joined` names them.
-
-    Raises:
-        DataError: see `read_samples`.
-    """
+    """Yield the replies of all runs, their arms named as `joined` names them."""
     for run in runs:
         samples = read_samples(samples_of_run(run.folder))
         if len(runs) > 1:
@@ -175,11 +167,7 @@ def compared(runs: Sequence[Run], baseline: str | None = None) -> list[dict[str,
 
 
 def refuse_own_files(targets: Iterable[Path | None], folders: Iterable[Path]) -> None:
-    """Refuse to write over what runs consist of, or two things into one file.
-
-    Raises:
-        DataError: naming the file.
-    """
+    """Raise `DataError` for a target that is a file of a run, or that two things would be written to."""
     names = (RESULTS_FILE, ROLLOUTS_FILE, *SAMPLES_FILES)
     taken = {os.path.realpath(folder / name) for folder in folders for name in names}
     for target in filter(None, targets):

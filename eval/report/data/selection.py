@@ -10,7 +10,8 @@ from typing import Any
 
 from eval.config import RUN_MARK
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
+from eval.metrics.curves import OWN_REPLIES, CurvePoint
+from eval.metrics.outcomes import ALL
 from eval.metrics.table import METRICS, VACUOUS, is_since_switch
 from eval.records.arms import (
     ALONE,
@@ -134,11 +135,7 @@ class Curves:
 
     @classmethod
     def of(cls, results: Mapping[str, Any]) -> Curves:
-        """Return the curves of a `results.json`.
-
-        Raises:
-            DataError: a broken record.
-        """
+        """Return the curves of a `results.json`; raises `DataError` for a broken record."""
         return cls(tuple(CurvePoint.from_dict(raw) for raw in results["curves"]))
 
     def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
@@ -247,12 +244,9 @@ class Curves:
 
 
 def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[int]:
-    """Return at most `most` of the rising turns, evenly spread, with the first and the last.
+    """Return at most `most` (from 2 on) of the rising turns, evenly spread, with the first and the last.
 
-    Args:
-        turns: in rising order.
-        most: from 2 on.
-        keep: a turn that is returned too where it is among `turns`: that of the headline.
+    `keep`, the turn of the headline, is returned too where it is among them.
     """
     if len(turns) <= most:
         return list(turns)

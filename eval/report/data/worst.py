@@ -40,14 +40,9 @@ class Failing(NamedTuple):
 def worst_replies(cases: Sequence[Transcript], curves: Curves, answer: Headline) -> list[Failing]:
     """Return what the headline's first arm fails in its main history, each with its worst replies.
 
-    What is judged is each part of the instruction; where no instruction names its parts, each family; and
+    Judged are the parts of the instruction (where no instruction names its parts, the families), and
     whether a reply that keeps the instruction answers. Worst is, in this order: it fails to answer as well;
     it is a copy, a repetition or a loop; it is shorter. The same words are shown once.
-
-    Args:
-        cases: of the page.
-        curves: of the run.
-        answer: its headline.
     """
     arm = answer.points[0].arm if answer.points else ""
     shown = [

@@ -48,15 +48,11 @@ def render_report(
 ) -> None:
     """Write the report as one self-contained HTML file, replacing an older one whole.
 
-    Args:
-        results: the value of `results.json`.
-        samples: the replies that the transcripts show, in any order; may be empty.
-        path: of the file; its folder is made.
-        ratings: of replies by hand, which get a section.
+    `results` is the value of `results.json`, `samples` the replies that the transcripts show, in any order.
+    `ratings` of replies by hand get a section.
 
     Raises:
         DataError: `results` breaks its contract (see `Curves.of`), or what the samples raise.
-        StoreError: the file cannot be written.
     """
     _write(report_text(results, samples, ratings), path)
 

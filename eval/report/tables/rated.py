@@ -23,12 +23,8 @@ LEAD = (
 def rated_section(ratings: Sequence[Rating], cases: Sequence[Transcript]) -> Section | None:
     """Return how many replies of each arm were rated good, in all and by the verdict of the rules.
 
-    A rating whose reply the page has in other words, since a later evaluation replaced it, is left out; a line
-    of the log counts them.
-
-    Args:
-        ratings: of replies of the page, by the anchor of their case, or of a talk, which no rule judged here.
-        cases: of the page.
+    A rating whose reply has other words on the page, since a later evaluation replaced it, is left out; a
+    line of the log counts these.
     """
     ratings = _of_these_replies(ratings, cases)
     if not ratings:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
+from eval.metrics.curves import OWN_REPLIES, CurvePoint
+from eval.metrics.outcomes import ALL
 from eval.metrics.table import METRICS, VACUOUS, is_pass_good
 from eval.records.arms import is_untrained
 from eval.report.data.runs import Record
@@ -234,13 +235,7 @@ MOST_DIFFERENCE_TURNS = 4
 def difference_tables(
     curves: Curves, differences: Sequence[Record], turn: int | None
 ) -> list[Table]:
-    """Return the paired differences of each metric: over all turns, and at a few of them.
-
-    Args:
-        curves: of the run.
-        differences: of its results, in shares of 1.
-        turn: of the headline, which is among the few.
-    """
+    """Return the paired differences of each metric: over all turns, and at a few of them, `turn` included."""
     tables = []
     records = _without_twins(differences)
     heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "dialogues")  # fmt: skip
@@ -354,12 +349,9 @@ TRUST_LEAD = (
 
 
 def table_sections(curves: Curves, results: Mapping[str, Any], turn: int | None) -> list[Section]:
-    """Return the tables that the run has data for, but for those of the rates over turns.
+    """Return the tables that the run has data for, except those of the rates over turns.
 
-    Args:
-        curves: of the run.
-        results: its `results.json`.
-        turn: of the headline, None without one.
+    `turn` is that of the headline, None without one.
     """
 
     def records(name: str) -> list[Mapping[str, Any]]:

@@ -29,11 +29,7 @@ HEADS = (
 
 
 def training_section(trainings: Sequence[Mapping[str, Any]]) -> Section:
-    """Return the trainings of a run and the origins of their targets; without tables where it has no training.
-
-    Args:
-        trainings: of `results.json`: an arm, and a `gatt.train.record.TrainingRecord`.
-    """
+    """Return the trainings of a `results.json`, and how their targets were made: no tables without one."""
     rows = tuple(
         row(arm_cell(t["arm"]), t["objective"], t["hardware"], f"{t['num_used']:,} of {t['num_samples']:,}",
             f"{t['num_steps']:,}", _duration(t["seconds"]), f"{t['num_supervised_tokens']:,}",

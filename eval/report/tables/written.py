@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eval.metrics.curves import ALL
+from eval.metrics.outcomes import ALL
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
 from eval.report.data.transcripts import Example, Transcripts, examples, verdict_of
@@ -26,11 +26,7 @@ MOST_TURNS: Final = 3
 
 
 def markdown_tables(results: Mapping[str, Any]) -> str:
-    """Return the answer and the tables that a run has data for, as GitHub Markdown.
-
-    Raises:
-        DataError: see `Curves.of`.
-    """
+    """Return the answer and the tables that a run has data for, as GitHub Markdown."""
     curves = Curves.of(results)
     answer = headline(curves)
     lines = [answer.sentence, ""]
@@ -65,9 +61,6 @@ def terminal_table(results: Mapping[str, Any]) -> RichTable:
 
     Where no turn expects an answer, the columns are what is kept at the first, the headline's and the last
     turn.
-
-    Raises:
-        DataError: see `Curves.of`.
     """
     curves = Curves.of(results)
     answer = headline(curves)
@@ -129,9 +122,6 @@ def side_by_side(results: Mapping[str, Any], samples: Iterable[Sample]) -> list[
     """Return a table for each dialogue that the page shows first: user messages, and what the arms replied.
 
     The turns are the first, the last and the one before it.
-
-    Raises:
-        DataError: see `Curves.of`.
     """
     curves = Curves.of(results)
     cases = Transcripts(curves.arms, samples).cases

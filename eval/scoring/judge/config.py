@@ -16,11 +16,7 @@ JudgeTask = Literal["adherence", "completion"]
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeConfig:
-    """Which model judges, what it is asked, and about which replies.
-
-    Raises:
-        ConfigError: a value out of its range.
-    """
+    """Which model judges, what it is asked, and about which replies."""
 
     engine: EngineConfig = field(default_factory=EngineConfig)
     """The judge, local or on servers; it should be a stronger model than those it judges."""
@@ -43,10 +39,10 @@ class JudgeConfig:
     """Changes the codes of the fences, and the draws where `temperature` is not 0."""
     shows_conversation: bool = False
     """Whether the judge also reads the conversation before the reply, as the arm read it: for instructions
-    that depend on it ("ask for the name first"). It costs tokens, and a weak judge loses its way."""
+    that depend on it ("ask for the name first"). It costs tokens, and may confuse a weak judge."""
     may_be_untriggered: bool = False
     """Whether the judge may answer that the condition of an instruction did not occur ("if asked for a
-    discount, …"). Such a reply is undecided, and counted apart."""
+    discount, …"). Such a reply is undecided, and counted separately."""
     prompt: Path | None = None
     """A YAML file with rules and questions of your own, by the keys of `eval/scoring/judge/rubric.yaml`; what
     it lacks stays. Null: those of the package."""

@@ -62,13 +62,10 @@ def boundary(seed: int, key: str, texts: Iterable[str]) -> str:
 
 
 def fenced(label: str, text: str, code: str, markers: Sequence[str] = ()) -> str:
-    """Return a text between two lines that carry label and code, every line of it marked.
+    """Return a text between two lines that carry label and code (see `boundary`), every line of it marked.
 
-    Args:
-        label: what the text is, in capitals.
-        text: any text at all.
-        code: see `boundary`.
-        markers: control tokens of the judge's tokenizer, to be removed as well.
+    The label says in capitals what the text is. `markers`, control tokens of the judge's tokenizer, are
+    removed.
     """
     lines = (f"{MARK}{line}".rstrip() for line in clean(text, code, markers) or [""])
     return "\n".join((f"<<<{label} {code}>>>", *lines, f"<<<END OF {label} {code}>>>"))
@@ -170,17 +167,11 @@ class JudgeQuestion:
         *,
         may_be_untriggered: bool = False,
     ) -> str:
-        """Return the one message that the judge reads.
+        """Return the one message that the judge reads, by default with the package's rubric.
 
-        It is a user message, because some chat templates have no system role. The part that
-        all prompts of a task share comes first, so that an engine encodes it once. The question
-        comes last, behind the judged texts.
-
-        Args:
-            seed: see `boundary`.
-            markers: control tokens of the judge's tokenizer.
-            rubric: the rules and questions; default: those of the package.
-            may_be_untriggered: see `JudgeConfig`.
+        It is a user message, because some chat templates have no system role. The part that all prompts of
+        a task share comes first, so that an engine encodes it once. The question comes last, behind the
+        judged texts. `markers` are control tokens of the judge's tokenizer.
         """
         code = boundary(seed, self.key, (text for _, text in self.texts))
         rubric = rubric or read_rubric(None)
@@ -237,13 +228,8 @@ def questions(
 ) -> list[JudgeQuestion]:
     """Return the questions of a configuration, sorted by key: the order of the samples has no effect.
 
-    Only replies with text are asked about: adherence if there is an instruction, completion
-    for ordinary turns, those of plain dialogues included.
-
-    Args:
-        samples: of a run, in any order.
-        config: judge and choice.
-        conversation: finds what `config.shows_conversation` shows.
+    Only replies with text are asked about: adherence if there is an instruction, completion for ordinary
+    turns, those of plain dialogues included. `conversation` finds what `config.shows_conversation` shows.
 
     Raises:
         ConfigError: a conversation is to be shown, and none can be found.

@@ -60,15 +60,11 @@ def parse_verdict(
 ) -> Verdict:
     """Return the judge's verdict, `undecided` with the reason if there is none.
 
-    The last JSON object of a finished answer counts. It has the keys `reason` (some text) and
-    `verdict` ("pass" or "fail"), each once. Case, signs around the verdict, invisible characters,
-    other keys, and text and code fences around the object do not count. Objects that stand in a
-    judged text are quotations and are ignored, also if the judge corrected their punctuation.
-
-    Args:
-        generation: what the engine returned.
-        judged: the texts that the judge was shown.
-        may_be_untriggered: whether "not triggered" is a verdict: undecided, and its evidence begins with it.
+    The last JSON object of a finished answer counts. It has the keys `reason` (some text) and `verdict`
+    ("pass" or "fail"), each once. Case, signs around the verdict, invisible characters, other keys, and
+    text and code fences around the object do not count. Objects that stand in one of the `judged` texts are
+    quotations and are ignored, also if the judge corrected their punctuation. With `may_be_untriggered`
+    "not triggered" is a verdict too: undecided, and its evidence begins with it.
     """
     text = generation.text
     why = _UNFINISHED.get(generation.finish, "")
@@ -132,11 +128,7 @@ def _verdict(status: Status, evidence: str) -> Verdict:
 
 
 def _objects(text: str) -> Iterator[tuple[_Pairs, str]]:
-    """Yield every JSON object that stands in no other, with its text, in order.
-
-    Raises:
-        RecursionError: nested about a thousand levels deep.
-    """
+    """Yield every JSON object that stands in no other, with its text, in order (or `RecursionError`)."""
     decoder = json.JSONDecoder(object_pairs_hook=list, parse_constant=_refuse)
     start = text.find("{")
     while start >= 0:
@@ -188,16 +180,10 @@ def judge_samples(
 ) -> dict[JudgeKey, Verdict]:
     """Return the judge's verdict on every reply that it is asked about, by task and `Sample.key`.
 
-    Stored verdicts are not asked for again, also if they are `undecided`: remove their lines
-    to ask once more. A later call may judge more arms, turns or tasks into the same store.
-
-    Args:
-        samples: of a run, in any order; the configuration chooses which are judged.
-        config: judge and choice.
-        path: the store, such as `JUDGEMENTS_FILE` beside the roll-outs.
-        engine: makes the judge when it is needed; default: the configured model. Its weights are
-            not compared: that they stay the same is up to the caller.
-        conversation: finds what was said before a reply, where the judge is to be shown it.
+    Stored verdicts are not asked for again, also if they are `undecided`: remove their lines to ask once
+    more. A later call may judge more arms, turns or tasks into the same store, at `path`. `engine` makes
+    the judge when it is needed, by default the configured model; that its weights stay the same is up to
+    the caller. `conversation` finds what was said before a reply, where the judge is shown it.
 
     Raises:
         DataError: the same sample twice.

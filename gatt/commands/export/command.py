@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from gatt.commands.export.config import ExportConfig
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import load_config
 
 HELP = "make a folder that transformers, vLLM and `transformers serve` load, with a model card"
 TAKES_OVERRIDES = True
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder and print how to serve it."""
-    config = config_from_args(ExportConfig, args)
+    config = load_config(ExportConfig, args.config, args.overrides)
     from gatt.commands.export.write import export
 
     sys.stdout.write(f"{export(config)}\nserve it: transformers serve {config.output_dir}\n")

@@ -18,7 +18,7 @@ class ExportConfig:
     model: str | None = None
     """Its base model: a name, a folder, or a hub id; null takes the one that the adapter names."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """Of the weights in the folder; auto is that of the base model. The sum is rounded to it once."""
+    """Of the weights in the folder; auto: that of the base model. The merged weights are rounded to it once."""
     results: Path | None = None
     """Folder of an evaluation of this adapter (`gatt eval`); its rates go into the card."""
     license: str | None = None

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     keys = "\n".join(f"  {name}.*: as `gatt {name} --help-all` lists them" for name in STAGES)
     parser.epilog = (
         f"keys of a round (as --train.learning_rate=1e-5):\n{keys}\n"
-        "What is not set is as in the run, but for the learning rate with preference (2e-5) and one pass."
+        "All other keys are as in the run, except one pass, and with preference a learning rate of 2e-5."
     )
 
 

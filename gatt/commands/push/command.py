@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from gatt.commands.push.config import PushConfig
-from gatt.config.arguments import add_config_arguments, config_from_args
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import load_config
 
 HELP = "share an adapter or a data set: on the hub, or in a folder with the same files"
 TAKES_OVERRIDES = True
@@ -27,7 +28,7 @@ last part in cards and settings."""
 
 def run(args: argparse.Namespace) -> int:
     """Share it and print where it is."""
-    config = config_from_args(PushConfig, args)
+    config = load_config(PushConfig, args.config, args.overrides)
     from gatt.commands.push.send import push
 
     sys.stdout.write(f"{push(config)}\n")

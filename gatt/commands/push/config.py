@@ -31,7 +31,7 @@ class PushConfig:
     results: Path | None = None
     """For an adapter: folder of an evaluation of it (`gatt eval`); its rates go into the card."""
     license: str | None = None
-    """The licence on the card, as the hub spells it (`apache-2.0`); null keeps the known one."""
+    """The licence on the card, as the hub spells it (`apache-2.0`); null keeps the one that is known."""
 
     def __post_init__(self) -> None:
         if (self.repo_id is None) == (self.output_dir is None):

@@ -1,4 +1,4 @@
-"""`gatt rows`: the targets of samples as rows for another trainer, with a note how to start it."""
+"""`gatt rows`: the targets of samples as rows for another trainer, with a note on its settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gatt.config.arguments import add_config_arguments
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.config import TrainConfig
 
-HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note how to start it"
+HELP = "write the targets as rows for TRL, axolotl or LLaMA-Factory, with a note on their settings"
 
 TAKES_OVERRIDES = True
 _FIRST = ("model", "placement", "history", "max_length", "seed")
@@ -24,9 +24,9 @@ FORMATS: Final = ("trl", "trl-dpo", "trl-kto", "axolotl", "llamafactory")
 OF_PAIRS: Final = ("trl-dpo", "trl-kto")
 """Formats of a target with its rejected reply."""
 
-_ABOUT = """Write what `gatt train` would learn as rows that another trainer trains on, and beside them a note
-with its exact settings. Targets that a format cannot say are left out and counted by reason. The settings are
-those of the run that the samples belong to; without one, training's defaults."""
+_ABOUT = """Write the targets that `gatt train` would learn as rows for another trainer, and beside them a note
+with the settings of that trainer. Targets that a format cannot express are left out and counted by reason.
+The rows are made as in the run that the samples belong to; without a run, by the defaults of `gatt train`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN | SAMPLES.jsonl",
         help="the folder of a run of `gatt run`, or files of `gatt synth`, also compressed (.gz, .xz)",
     )
-    parser.add_argument("--format", choices=FORMATS, required=True, help="whose rows")
+    parser.add_argument(
+        "--format", choices=FORMATS, required=True, help="the trainer, and the kind of row"
+    )
     parser.add_argument(
         "--output",
         type=path_argument,

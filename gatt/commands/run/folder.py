@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gatt.config.arguments import config_from_args
+from gatt.config.load import load_config
 from gatt.errors import ConfigError
 from gatt.runs.yaml_file import read_mapping
 from gatt.stages.run_file import RUN_FILE, load_run
@@ -48,7 +48,7 @@ def training_of(args: argparse.Namespace, samples: Sequence[Path]) -> TrainConfi
     args.overrides += given
     if not args.config:
         log.warning("settings: the defaults of training; --config FILE takes those of a training")
-    return config_from_args(TrainConfig, args)
+    return load_config(TrainConfig, args.config, args.overrides)
 
 
 def _training_of_run(file: Path, overrides: Sequence[str]) -> TrainConfig:

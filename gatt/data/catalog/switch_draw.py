@@ -25,7 +25,7 @@ class SwitchConfig:
     """
 
     replace: float = 0.0
-    """Chance that another instruction takes its place, of as many entries or as many as go together."""
+    """Chance that another instruction takes its place, of as many entries, as far as they go together."""
     add: float = 0.0
     """Chance that a further entry of the catalogue is added, one without conflict."""
     cancel: float = 0.0

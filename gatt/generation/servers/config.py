@@ -56,7 +56,7 @@ class ServerConfig:
     Pauses double from half a second to a minute, so eight tries survive a server that is away for a minute."""
     max_wait_seconds: float = 600.0
     """Longest time in which the servers answer `too many requests` and give no reply; then the run stops,
-    and the same command goes on later."""
+    and the same command continues it later."""
     can_prefill: bool = False
     """Whether the server continues a reply whose beginning is given (`continue_final_message`, as vLLM
     and SGLang do); prefilled attempts need it."""

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from gatt.cli import CommandParser, main, split_overrides
-from gatt.config.arguments import add_config_arguments, config_from_args
-from gatt.config.load import keys_of
+from gatt.config.arguments import add_config_arguments
+from gatt.config.load import keys_of, load_config
 from gatt.errors import DataError, ToldByMainError
 from tests.support.runs.fake_commands import Commands, Run, command_modules, stderr_line
 
@@ -120,7 +120,7 @@ def test_overrides_reach_the_configuration_and_spare_the_positional(
     seen: list[tuple[str, Config]] = []
 
     def run(args: argparse.Namespace) -> int:
-        seen.append((args.file, config_from_args(Config, args)))
+        seen.append((args.file, load_config(Config, args.config, args.overrides)))
         return 0
 
     commands.add("train", run, with_config, takes_overrides=True)

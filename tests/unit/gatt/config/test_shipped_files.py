@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
 
 from gatt import cli
-from gatt.config.arguments import config_from_args
 from gatt.config.load import CONFIGS, config_file, load_config, shipped_configs
 from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
@@ -35,8 +33,7 @@ def test_a_name_that_is_neither(name: str, fact: str) -> None:
 
 
 def test_a_stage_by_name() -> None:
-    given = argparse.Namespace(config=Path("train/default"), overrides=["max_steps=3"])
-    config = config_from_args(TrainConfig, given)
+    config = load_config(TrainConfig, Path("train/default"), ["max_steps=3"])
     assert config.max_steps == 3
     assert config.samples == load_config(TrainConfig, CONFIGS / "train" / "default.yaml").samples
 
