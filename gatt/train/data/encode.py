@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from gatt.comb.objectives.table import TABLE
@@ -16,7 +17,7 @@ from gatt.errors import DataError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import TemplateFacts
 from gatt.train.config import TrainConfig
-from gatt.train.data.labels import BuiltComb, BuiltSample, Supervise, build_combs, view_of_turns
+from gatt.train.data.labels import BuiltSample, Supervise, build_combs, view_of_turns
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,8 @@ class DrawnSample:
         """The sample with the replies that stand in the history."""
         return with_sampled_history(self.sample) if self.history == "sampled" else self.sample
 
-    def view(self, turns: Sequence[int], *, is_alone: bool = False) -> Dialogue:
-        """Return the training view of some turns, ascending, or that of the last one alone."""
-        if is_alone:
-            return view_of_turns(self.sample.only_turn(turns[-1]), (1,), self.placement)
+    def view(self, turns: Sequence[int]) -> Dialogue:
+        """Return the training view of some turns, ascending."""
         return view_of_turns(self.as_learned, turns, self.placement)
 
 
@@ -94,55 +93,29 @@ def encode_sample(
         raise DataError(f"{where}: no turn has both a target and a rejected reply")
     if one.sample.dialogue.has_system and not facts.has_system:
         raise DataError(f"{where}: a system message, which the chat template does not take")
-    if one.history == "none":
-        return _each_alone(one, tokenizer, config)
-    built = build_combs(
+    build = partial(
+        build_combs,
         tokenizer,
         one.as_learned,
         placement=one.placement,
-        supervise=one.supervise,
         objective=one.objective,
         max_length=config.max_length,
-        keeps_prefixes=facts.is_prefix_preserving,
         distil=config.distil,
     )
-    if one.history == "both":
-        alone = _each_alone(one, tokenizer, config)
-        problems = dict.fromkeys((*built.dropped_targets, *alone.dropped_targets))
-        built = replace(built, parts=built.parts + alone.parts, dropped_targets=tuple(problems))
-    return built
-
-
-def _each_alone(one: DrawnSample, tokenizer: Tokenizer, config: TrainConfig) -> BuiltSample:
-    """Return a comb for each target, behind its instruction and its user message alone."""
-    parts: list[BuiltComb] = []
-    dropped: list[str] = []
-    for target in one.sample.targets:
-        if target.reply is None and target.rejected is None:
-            continue
-        alone = one.sample.only_turn(target.turn)
-        built = build_combs(
-            tokenizer,
-            alone,
-            placement=one.placement,
-            objective=one.objective,
-            max_length=config.max_length,
-            distil=config.distil,
-        )
-        # Said as of the whole sample, so that nothing is counted twice.
-        whole, turn = one.sample, f"turn {target.turn}"
-        names = {
-            f"sample {alone.id!r}": f"sample {whole.id!r}, {turn}",
-            f"dialogue {alone.dialogue.id!r}, turn 1": f"dialogue {whole.dialogue.id!r}, {turn}",
-        }
-        for problem in built.dropped_targets:
-            place = next((name for name in names if problem.startswith(name)), "")
-            dropped.append(names.get(place, "") + problem[len(place) :])
-        parts += (
-            replace(part, turns=(target.turn,), targets=(target.turn,), is_alone=True)
-            for part in built.parts
-        )
-    return BuiltSample(parts=tuple(parts), num_exchanges_dropped=0, dropped_targets=tuple(dropped))
+    built: list[BuiltSample] = []
+    if one.history != "none":
+        built.append(build(supervise=one.supervise, keeps_prefixes=facts.is_prefix_preserving))
+    if one.history in ("none", "both"):
+        for target in one.sample.targets:
+            alone = build(turns=(target.turn,))
+            parts = tuple(replace(part, is_alone=True) for part in alone.parts)
+            built.append(replace(alone, parts=parts))
+    problems = dict.fromkeys(problem for some in built for problem in some.dropped_targets)
+    return BuiltSample(
+        parts=tuple(part for some in built for part in some.parts),
+        num_exchanges_dropped=sum(some.num_exchanges_dropped for some in built),
+        dropped_targets=tuple(problems),
+    )
 
 
 def _coin(text: str) -> bool:
