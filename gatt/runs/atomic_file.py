@@ -35,7 +35,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content replaces the file when the block ends: no reader sees half of it.
 
     If the block raises, the old file stays. A link stays a link, and its target is written. A device
-    or a pipe is written directly; a pipe without a reader is refused.
+    or a pipe is written directly.
 
     Raises:
         StoreError: the file cannot be written.
@@ -46,7 +46,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         raise StoreError(f"{path}: is a folder: expected a file")
     if path.exists() and not path.is_file():
         try:
-            with open(path, "wb", opener=_opened) as stream:
+            with path.open("wb") as stream:
                 yield stream
         except OSError as error:
             raise refused_write(path, error) from error
@@ -71,13 +71,6 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise refused_write(path, error) from error
         raise
-
-
-def _opened(path: str, flags: int) -> int:
-    # A blocking `open` of a pipe waits for a reader.
-    fd = os.open(path, flags | os.O_NONBLOCK)
-    os.set_blocking(fd, True)
-    return fd
 
 
 def _drafts(path: Path) -> Iterator[Path]:

@@ -123,13 +123,11 @@ def test_patterns_are_expanded_to_the_modules_that_were_trained(
     [
         ("(q|v)_proj)", ("target_modules", "no regular expression")),
         (r"(.*\.)?nowhere\d", ("tiny", "matches no module", "nowhere")),
-        ("(a|a|.)*" * 30 + "$$b", ("pattern", "processor time")),
     ],
 )
-def test_a_pattern_that_is_broken_matches_nothing_or_does_not_end(
-    copied: Path, target: str, facts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+def test_a_pattern_that_is_broken_or_matches_nothing(
+    copied: Path, target: str, facts: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("gatt.models.adapter_patterns._MOST_SECONDS", 0.1)
     changed(target_modules=target)(copied / "adapter_config.json")
     with pytest.raises(ModelError) as caught:
         attach(copied)
