@@ -27,8 +27,7 @@ from gatt.models.load import load_model
 from gatt.train.arguments import checkpointing, training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import build_combs
-from gatt.train.data.row_table import NUM_TOKENS
-from gatt.train.data.rows import build_rows
+from gatt.train.data.rows import NUM_TOKENS, build_rows
 from gatt.train.data.samples import RowReport
 from gatt.train.trainer import RowTrainer
 

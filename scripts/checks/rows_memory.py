@@ -60,7 +60,7 @@ def watched(peaks: list[int], stop: threading.Event) -> None:
 
 def encoded_once() -> Callable[..., Any]:
     """Return what encodes the first sample, and gives its tokens to all others."""
-    from gatt.train.data.rows import encode_sample
+    from gatt.train.data.encode import encode_sample
 
     made: list[Any] = []
 
@@ -90,7 +90,9 @@ def measure(num: int, turns: int, *, once: bool) -> str:
         thread = threading.Thread(target=watched, args=(peaks, stop))
         thread.start()
         began = time.monotonic()
-        with patch("gatt.train.data.rows.encode_sample", encoded_once()) if once else nullcontext():
+        with (
+            patch("gatt.train.data.encode.encode_sample", encoded_once()) if once else nullcontext()
+        ):
             rows = rows_of_run(config, tokenizer, out, mark, why_not_packable=None).rows
         seconds = time.monotonic() - began
         for row in range(0, len(rows), 100):

@@ -7,35 +7,33 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from gatt.comb.collator import RowLayout
-from gatt.comb.comb import DEFAULT_OBJECTIVE, Comb, expand, fold, split_to_fit
-from gatt.comb.objectives.table import TABLE
+from gatt.comb.collator import combs_to_features
+from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb
 from gatt.data.sample import GattSample
 from gatt.data.training_marks import TrainedOn, read_marks, write_marks
-from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
-from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
+from gatt.models.template_facts import learnable_facts, usable_placement
 from gatt.runs.atomic_file import atomic_stream, atomic_write_json
 from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
-from gatt.train.data.labels import BuiltComb, BuiltSample
-from gatt.train.data.row_table import rows_in, store_combs
+from gatt.train.data.encode import choose_layout, combs_of, draw_sample
+from gatt.train.data.packing import is_packed, packed_rows
 from gatt.train.data.samples import (
     Dropped,
     RowReport,
     read_all_samples,
-    reason_of,
     refuse_too_few,
     warn_of_changes,
 )
@@ -43,37 +41,22 @@ from gatt.train.runtime import current_runtime, from_main
 
 log = logging.getLogger(__name__)
 
+SCHEMA: Final = pa.schema(
+    {
+        **dict.fromkeys(("input_ids", "labels", "forks", "lengths"), pa.list_(pa.int32())),
+        "objectives": pa.list_(pa.int8()),
+        **dict.fromkeys(("partners", "teachers"), pa.list_(pa.bool_())),
+    }
+)
+"""The columns of `gatt.comb.collator.combs_to_features`."""
+COMBS_PER_BLOCK: Final = 256
+"""Combs that are held in memory until they are written."""
+NUM_TOKENS: Final = "num_tokens"
+"""The column of `row_lengths`."""
 FOLDER: Final = "rows"
 COMBS: Final = "combs.arrow"
 REPORT: Final = "rows.json"
 """Written last: where it stands, the rows are whole."""
-
-
-def choose_layout(
-    wanted: str, facts: TemplateFacts, why_not_packable: Callable[[], str | None]
-) -> RowLayout:
-    """Return the layout of a run; `auto` is the comb where template and model allow it.
-
-    Args:
-        wanted: `comb`, `expanded` or `auto`.
-        facts: of the chat template.
-        why_not_packable: of the model that will take the rows; asked only if it counts.
-
-    Raises:
-        ConfigError: `comb`, where template or model do not allow it.
-    """
-    if wanted == "expanded":
-        return "expanded"
-    if not facts.is_prefix_preserving:
-        why: str | None = f"turns cannot share a trunk: the chat template {facts.note}"
-    elif why := why_not_packable():
-        why = f"the model cannot take packed rows: {why}"
-    if not why:
-        return "comb"
-    if wanted == "comb":
-        raise ConfigError(f"layout 'comb': {why}: use layout 'auto' or 'expanded'")
-    log.warning("layout 'expanded' (one row a turn) instead of 'comb': %s", why)
-    return "expanded"
 
 
 def build_rows(
@@ -115,7 +98,7 @@ def write_combs(
     def combs() -> Iterator[Comb]:
         for whole in samples:
             one = draw_sample(whole, config, facts, placement)
-            yield from _combs_of(one, tokenizer, config, facts, report, dropped)
+            yield from combs_of(one, tokenizer, config, facts, report, dropped)
 
     # Whatever the hour, all of them print one day.
     with rendered_on(printed_day()):
@@ -126,79 +109,86 @@ def write_combs(
     return report
 
 
-def _combs_of(
-    one: DrawnSample,
-    tokenizer: Tokenizer,
-    config: TrainConfig,
-    facts: TemplateFacts,
-    report: RowReport,
-    dropped: Dropped,
-) -> list[Comb]:
-    """Return the rows of a sample, as far as it can be learned; count them, and what is left out of it."""
-    sample = one.sample
-    combs: list[Comb] = []
-    told: list[str] = []
-    report.num_samples += 1
-    has_pairs = TABLE[one.objective].needs_pairs
-    report.num_wanted += sample.num_pairs if has_pairs else sample.num_targets
-    report.num_moved += one.is_moved
-    before = report.num_supervised_tokens
-    try:
-        built = encode_sample(one, tokenizer, config, facts)
-        told += built.dropped_targets
-        report.num_encoded += built.num_targets
-        rows, problems = rows_of(one, built, config, report.layout)
-        combs += (comb for comb, _ in rows)
-        told += problems
-    except (DataError, TemplateError) as error:
-        told.append(str(error))
-    for comb in combs:
-        report.add_comb(comb)
-    if report.num_supervised_tokens > before:
-        report.num_used += 1
-        report.num_targets += built.num_targets
-        report.num_exchanges_dropped += built.num_exchanges_dropped
-        report.num_shortened += built.num_exchanges_dropped > 0
-        report.kinds.update(t.kind for t in sample.targets if t.kind is not None)
-        report.families[sample.family] += 1
-        told_of = (sample.instruction_at(turn) for turn in built.targets)
-        report.entries.update({e for one in told_of if one for e in one.entries})
-    for line in told:
-        dropped.add(*reason_of(line, sample))
-    return combs
+def rows_in(
+    source: str | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
+) -> Any:
+    """Return the rows of what `write_combs` wrote, as a `datasets.Dataset`; the report gets their numbers.
 
-
-def rows_of(
-    one: DrawnSample, built: BuiltSample, config: TrainConfig, layout: RowLayout
-) -> tuple[list[tuple[Comb, BuiltComb]], list[str]]:
-    """Return the rows of one sample, and a message where none of them has a token to learn.
-
-    With each row stands the comb that it is from.
-    A sample without a token that carries loss gives its message in every layout; in the comb
-    layout its rows stay, so that a control trains in the same steps.
-
-    Raises:
-        DataError: a branch or a trunk that does not fit into a row.
+    Rows without loss are appended until an epoch is a whole number of optimiser
+    steps on all processes: else Accelerate's `even_batches` would train the
+    first rows of the epoch twice. `row_lengths` reads how long the rows are.
     """
-    where = f"sample {one.sample.id!r}"
-    rows: list[tuple[Comb, BuiltComb]] = []
-    for part in built.parts:
-        comb = part.comb
-        if layout == "expanded":
-            rows += [(row, part) for row in expand(comb)]
-            continue
-        comb = fold(comb) if part.is_alone or one.history == "sampled" else comb
-        try:
-            fitting = split_to_fit(comb, config.max_tokens_per_row)
-        except DataError as error:
-            raise DataError(f"{where}: {error}") from None
-        rows += [(row, part) for row in fitting]
-    if built.num_targets and not any(row.num_supervised for row, _ in rows):
-        return rows, [
-            f"{where}: no reply of its own before its last target that supervise "
-            f"{one.supervise!r} could train on: expected a target at turn 2 or later"
-        ]
-    return rows, []
+    from datasets import Dataset, Features, List, Value
+
+    combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
+    lengths = _student_lengths(combs.data)
+    report.rows_a_step = config.gradient_accumulation_steps
+    if report.layout == "comb" and is_packed(config):
+        groups, report.rows_a_step = packed_rows(lengths, config)
+    else:
+        groups = [[number] for number in range(len(combs))]
+    step = world_size * config.per_device_train_batch_size * report.rows_a_step
+    report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
+    num_tokens = [sum(lengths[number] for number in group) for group in groups]
+    numbers = Dataset.from_dict(
+        {
+            "combs": [*groups, *[[]] * report.num_padding_rows],
+            NUM_TOKENS: [*num_tokens, *[1] * report.num_padding_rows],
+        },
+        Features({"combs": List(Value("int64")), NUM_TOKENS: Value("int64")}),
+    )
+    # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
+    padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
+
+    def row(group: Sequence[int]) -> Mapping[str, Any]:
+        found = combs[group]
+        joined = {name: list(chain.from_iterable(found[name])) for name in SCHEMA.names}
+        return joined if group else padding
+
+    def read(batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        rows = [row(group) for group in batch["combs"]]
+        return {name: [row[name] for row in rows] for name in SCHEMA.names}
+
+    # Put together when they are read.
+    return numbers.with_transform(read)
+
+
+def row_lengths(rows: Any) -> list[int]:
+    """Return how many tokens the student reads of each row of `rows_in`, without putting rows together."""
+    lengths: list[int] = rows.data.column(NUM_TOKENS).to_pylist()
+    return lengths
+
+
+def _student_lengths(combs: pa.Table) -> list[int]:
+    """Return how many tokens the student reads of each row of combs."""
+    whole: list[int] = pc.list_value_length(combs.column("input_ids")).to_pylist()
+    if not pc.any(pc.list_flatten(combs.column("teachers"))).as_py():
+        return whole
+    parts = zip(*(combs.column(name).to_pylist() for name in ("lengths", "teachers")), strict=True)
+    return [
+        num - sum(length for length, is_read in zip(*part, strict=True) if is_read)
+        for num, part in zip(whole, parts, strict=True)
+    ]
+
+
+def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
+    """Write combs one block after the other, one comb or a pair of plain ones a row."""
+    columns = (combs_to_features(together) for together in _pairs(combs))
+    with pa.ipc.new_stream(sink, SCHEMA) as stream:
+        while block := list(islice(columns, COMBS_PER_BLOCK)):
+            stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
+
+
+def _pairs(combs: Iterable[Comb]) -> Iterator[list[Comb]]:
+    """Yield each comb with its partner where it has one: they are trained together."""
+    together: list[Comb] = []
+    for comb in combs:
+        if together and not comb.is_partner:
+            yield together
+            together = []
+        together.append(comb)
+    if together:
+        yield together
 
 
 @dataclass(frozen=True)

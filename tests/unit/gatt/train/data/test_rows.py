@@ -13,7 +13,7 @@ from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.data.labels import build_combs
-from gatt.train.data.row_table import row_lengths
+from gatt.train.data.rows import row_lengths
 from gatt.train.data.samples import RowReport, reason_of
 from tests.support.models.built_rows import build, packable, recurrent
 from tests.support.models.combs import combs_of
