@@ -18,28 +18,6 @@ _MODULES: Final = ("target_modules", "exclude_modules")
 _RANKS: Final = ("rank_pattern", "alpha_pattern")
 
 
-def check_patterns(settings: Mapping[str, Any], place: Path) -> None:
-    """Refuse settings with a broken pattern, or with one where no pattern is expanded.
-
-    Raises:
-        ModelError: with the file and the pattern.
-    """
-    for name, pattern in _patterns(settings):
-        try:
-            re.compile(pattern)
-        except (re.error, RecursionError, OverflowError) as error:
-            raise ModelError(
-                f"{place}: {name} is {pattern!r}, no regular expression ({error}): expected names of "
-                "modules, or one that Python reads"
-            ) from None
-    layers = settings.get("layers_pattern")
-    for layer in [layers] if isinstance(layers, str) else layers or ():
-        if isinstance(layer, str) and not _NAME.fullmatch(layer):
-            raise ModelError(
-                f"{place}: layers_pattern has the pattern {layer!r}: expected names of modules"
-            )
-
-
 def has_patterns(settings: Mapping[str, Any]) -> bool:
     """Whether settings have a regular expression in place of a module's name."""
     return any(True for _ in _patterns(settings))

@@ -143,11 +143,14 @@ def encode_sample(
             alone = build(turns=(target.turn,))
             parts = tuple(replace(part, is_alone=True) for part in alone.parts)
             built.append(replace(alone, parts=parts))
-    problems = dict.fromkeys(problem for some in built for problem in some.dropped_targets)
+    dropped = [problem for some in built for problem in some.dropped_targets]
+    if one.history == "both":
+        # What can be learned neither in its dialogue nor alone is said once.
+        dropped = list(dict.fromkeys(dropped))
     return BuiltSample(
         parts=tuple(part for some in built for part in some.parts),
         num_exchanges_dropped=sum(some.num_exchanges_dropped for some in built),
-        dropped_targets=tuple(problems),
+        dropped_targets=tuple(dropped),
     )
 
 
