@@ -66,7 +66,7 @@ def execute(config: TrainConfig) -> str:
     )
 
 
-def renew(config: TrainConfig, _: StaleError) -> str:
+def renew(config: TrainConfig, error: StaleError) -> str:
     """Set the folder aside after the error, and return one line on it.
 
     Raises:
@@ -79,7 +79,7 @@ def renew(config: TrainConfig, _: StaleError) -> str:
         place = move_aside(config.output_dir)
     finally:
         lock.release()
-    return f"its samples changed: trained anew; as it was: {place}"
+    return f"its {' and '.join(error.parts)} changed: trained anew; as it was: {place}"
 
 
 def run(args: argparse.Namespace) -> int:

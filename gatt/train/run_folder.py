@@ -111,7 +111,8 @@ def refuse_stale(config: TrainConfig) -> None:
     if before != inputs and _has_weights(config.output_dir):
         raise StaleError(
             f"{config.output_dir}: belongs to other inputs{differences(before, inputs)}: choose another "
-            "output_dir or delete it"
+            "output_dir or delete it",
+            tuple(name for name in inputs if before[name] != inputs[name]),
         )
 
 
