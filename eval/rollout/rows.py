@@ -22,7 +22,7 @@ from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.scoring.verdict import judge_by_rules
 from gatt.data.instruction import Entry
-from gatt.errors import DataError
+from gatt.errors import DataError, StaleError
 from gatt.generation.base import Generation
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
@@ -117,6 +117,30 @@ def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError, AttributeError, ShapeError):
         raise DataError("no row of `gatt eval`: delete the line, and it is sampled again") from None
     return row
+
+
+def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
+    """Refuse to resume after rows of another adapter with the same name.
+
+    Args:
+        path: of the rows.
+        weights: digest of each arm's adapter.
+
+    Raises:
+        StaleError: rows of other weights, with the arms.
+        DataError: see `read_rows`.
+    """
+    others = {}
+    for row in read_rows(path):
+        arm = row["key"].partition("/")[0]
+        if arm in weights and row.get("weights") != weights[arm]:
+            others[arm] = row.get("weights")
+    for arm, before in others.items():
+        raise StaleError(
+            f"{path}: arm {arm!r} was rolled out with other weights ({before}, now {weights[arm]}): "
+            "expected the same adapter, choose another folder or delete it",
+            tuple(others),
+        )
 
 
 def said_so_far(path: Path) -> dict[str, list[Generation]]:

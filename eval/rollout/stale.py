@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from eval.records.samples import RESULTS_FILE, ROLLOUTS_FILE
 from eval.rollout.rejudge import WORDS
-from eval.rollout.rows import read_rows
 from eval.scoring.judge.run import JUDGEMENTS_FILE
 from gatt.errors import StaleError
 from gatt.runs.set_aside import copy_aside, keep_lines
@@ -40,30 +39,6 @@ def refuse_other_cases(path: Path, described: Mapping[str, Any]) -> None:
         raise StaleError(
             f"{path}: belongs to other cases, since dialogues or catalogue changed: choose another folder or "
             "delete it"
-        )
-
-
-def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
-    """Refuse to resume after rows of another adapter with the same name.
-
-    Args:
-        path: of the rows.
-        weights: digest of each arm's adapter.
-
-    Raises:
-        StaleError: rows of other weights, with the arms.
-        DataError: see `read_rows`.
-    """
-    others = {}
-    for row in read_rows(path):
-        arm = row["key"].partition("/")[0]
-        if arm in weights and row.get("weights") != weights[arm]:
-            others[arm] = row.get("weights")
-    for arm, before in others.items():
-        raise StaleError(
-            f"{path}: arm {arm!r} was rolled out with other weights ({before}, now {weights[arm]}): "
-            "expected the same adapter, choose another folder or delete it",
-            tuple(others),
         )
 
 
