@@ -154,7 +154,7 @@ def encode_sample(
     )
 
 
-def combs_of(
+def combs_of_sample(
     one: DrawnSample,
     tokenizer: Tokenizer,
     config: TrainConfig,

@@ -28,7 +28,7 @@ from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import choose_layout, combs_of, draw_sample
+from gatt.train.data.encode import choose_layout, combs_of_sample, draw_sample
 from gatt.train.data.packing import is_packed, packed_rows
 from gatt.train.data.samples import (
     Dropped,
@@ -98,7 +98,7 @@ def write_combs(
     def combs() -> Iterator[Comb]:
         for whole in samples:
             one = draw_sample(whole, config, facts, placement)
-            yield from combs_of(one, tokenizer, config, facts, report, dropped)
+            yield from combs_of_sample(one, tokenizer, config, facts, report, dropped)
 
     # Whatever the hour, all of them print one day.
     with rendered_on(printed_day()):
