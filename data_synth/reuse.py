@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from data_synth.plan import Plan, PlannedSample, sample_id
 from gatt.data.answers import answers
 from gatt.data.sample import GattSample, read_samples
-from gatt.runs.atomic_file import atomic_write_json, atomic_write_text, refused_write
+from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
+from gatt.runs.input_file import count_lines
+from gatt.runs.set_aside import copy_aside
 from gatt.runs.store import meta_path, read_meta, take_lock
 
 log = logging.getLogger(__name__)
@@ -57,14 +57,11 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
         return
     lock = take_lock(path)
     try:
-        wanted: dict[str, list[int]] = {}
-        for index, planned in enumerate(plan):
-            wanted.setdefault(_key(planned), []).append(index)
-        rows, why = _kept(path, plan, wanted)
+        rows, why = _kept(path, plan)
         if not rows:
             return
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        copy = _copied(path)
+        copy = copy_aside(path)
         atomic_write_text(path, text)
         described = {**settings, NUM_KEPT: len(rows)}
         atomic_write_json(
@@ -79,15 +76,19 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
     )  # fmt: skip
 
 
-def _copied(path: Path) -> Path:
-    """Copy a file to the first of `samples.before.jsonl`, `samples.before_2.jsonl`, … that is free."""
-    names = (f"samples.before{f'_{num}' if num > 1 else ''}.jsonl" for num in count(1))
-    copy = next(path.with_name(name) for name in names if not path.with_name(name).exists())
-    try:
-        shutil.copyfile(path, copy)
-    except OSError as error:
-        raise refused_write(copy, error) from error
-    return copy
+def num_done(path: Path, plan: Plan) -> int:
+    """Return how many samples of a plan a store has, or would keep of an earlier one; nothing is written.
+
+    Raises:
+        StoreError: the description of the store is broken.
+        DataError: a row is no sample.
+    """
+    if not meta_path(path).exists() or not path.exists():
+        return 0
+    described = read_meta(path).get("describe") or {}
+    if (described.get("plan") or {}).get("digest") == plan.digest:
+        return min(count_lines(path), len(plan))
+    return len(_kept(path, plan)[0])
 
 
 def order_of(path: Path, num_samples: int) -> tuple[Sequence[int], int]:
@@ -125,12 +126,12 @@ def _key(sample: PlannedSample | GattSample) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _kept(
-    path: Path, plan: Plan, wanted: Mapping[str, list[int]]
-) -> tuple[list[dict[str, Any]], Counter[str]]:
+def _kept(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Return the rows that stay, and why the others of the plan are to be drawn."""
     rows: list[dict[str, Any]] = []
-    left = {key: list(places) for key, places in wanted.items()}
+    left: dict[str, list[int]] = {}
+    for index, planned in enumerate(plan):
+        left.setdefault(_key(planned), []).append(index)
     said: dict[str, set[str]] = {}
     entries: dict[str, set[str]] = {}
     for sample in read_samples(path):
@@ -165,12 +166,20 @@ def _entries(sample: PlannedSample | GattSample) -> Iterator[tuple[str, str]]:
 
 
 def _row(sample: GattSample, planned: PlannedSample) -> dict[str, Any] | None:
-    """Return a sample as the plan has it; None where a target is no answer to what is expected now."""
-    for target, expect, user in zip(
-        sample.targets, planned.dialogue.expectations, planned.dialogue.user_turns, strict=True
+    """Return a sample as the plan has it; None where a target does not answer what is expected now.
+
+    A gap may be due to what was expected before: under a changed expectation its sample is drawn anew.
+    """
+    for target, before, expect, user in zip(
+        sample.targets,
+        sample.dialogue.expectations,
+        planned.dialogue.expectations,
+        planned.dialogue.user_turns,
+        strict=True,
     ):
-        if target.reply is None or expect is None:
-            continue
-        if answers(expect, target.reply, user).status != "pass":
+        if target.reply is None:
+            if expect != before:
+                return None
+        elif expect is not None and answers(expect, target.reply, user).status != "pass":
             return None
     return replace(sample, id=planned.id, dialogue=planned.dialogue).as_dict()

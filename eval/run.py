@@ -20,6 +20,7 @@ from eval.results.provenance import add_call, forget_calls
 from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
+from eval.rollout.stale import refuse_other_cases
 from eval.rollout.workers import CaseBatch, RolloutSteps, rows_made_here, rows_made_on_cluster
 from gatt.config.load import config_dict, save_config
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
@@ -64,6 +65,7 @@ def evaluate(
         CatalogError: no instruction can be drawn.
         DataError: no dialogue, or one that an adapter was trained on.
         ModelError: a model or adapter cannot be loaded.
+        StaleError: the folder holds replies to other cases, or of another adapter.
         StoreError: the folder belongs to another configuration or is in use, or `replies_from` has
             no such replies.
 
@@ -111,6 +113,7 @@ def evaluate(
     plan = _plan(config, get_engine, "" if engine else config.engine.weights_digest())
     earlier = read_earlier(config, plan.inputs.cases, plan.described, plan.weights)
     path = config.output_dir / ROLLOUTS_FILE
+    refuse_other_cases(path, plan.described)
     with RecordStore(
         path, fingerprint=fingerprint(plan.settings), kind="rollout", describe=plan.described
     ) as store:

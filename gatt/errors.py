@@ -47,6 +47,15 @@ class StoreError(GattError):
     """An output folder that cannot be written, resumed, or belongs to another run."""
 
 
+class StaleError(StoreError):
+    """An output folder whose inputs (samples, cases, an adapter) are others now than when it was made."""
+
+    def __init__(self, message: str, parts: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.parts = parts
+        """What of the folder is stale, as the stage names it; empty: all of it."""
+
+
 class GenerationError(GattError):
     """A teacher, server or engine that gave no usable reply."""
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from data_synth.config import SynthConfig
 from data_synth.plan import plan_samples
+from data_synth.reuse import num_done
 from data_synth.run_folder import SAMPLES_FILE
 from gatt.sources.load import load_dialogues
 from gatt.stages.plan import DRAWS, StagePlan, count_tokens, num_there
@@ -32,9 +33,11 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         turns = num * config.source.min_turns
         about = f"source {config.source.name}, not here yet and taken to have {config.source.min_turns} turns"
         dialogue, told = float(_EXCHANGE_TOKENS * config.source.min_turns), 20.0
+        done = num_there(config.output_dir / SAMPLES_FILE, num)
     else:
         dialogues, report = load_dialogues(config.source, config.part)
         plan = plan_samples(dialogues, catalog, config)
+        done = num_done(config.output_dir / SAMPLES_FILE, plan)
         turns = plan.num_turns(range(num))
         about = f"{report.num_kept} of {report.num_read} dialogues, {dict(report.dropped) or 'none'} dropped"
         some = plan[: min(num, _MOST_COUNTED)]
@@ -51,13 +54,12 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
     if teacher.context_turns is not None:
         read *= min(teacher.context_turns + 1, per_sample)
     draws = min(DRAWS, teacher.attempts + teacher.hint_attempts + teacher.prefill_attempts)
-    num_done = num_there(config.output_dir / SAMPLES_FILE, num)
     most = teacher.sampling.max_new_tokens
     return StagePlan(
         summary=f"{num} samples of {turns} turns in all, {turns * _TARGET_BYTES / 1e6:.2g} MB, {len(pool)} "
         f"catalogue entries, {draws:g} draws a turn; {about}",
-        done=f"{num_done} samples",
-        share_done=num_done / num,
+        done=f"{done} samples",
+        share_done=done / num,
         model=model,
         read_tokens=num * read + turns * told,
         sampled_tokens=turns * draws * most,

@@ -14,6 +14,7 @@ from eval.config import EvalConfig
 from gatt.config.arguments import add_config_arguments
 from gatt.config.load import config_dict, load_config
 from gatt.data.instruction import Instruction
+from gatt.errors import StaleError
 from gatt.generation.cluster.config import add_workers_argument, with_workers
 from gatt.generation.servers.config import ServerConfig
 from gatt.stages.plan import add_plan_argument, show_plan
@@ -50,6 +51,13 @@ def check(config: EvalConfig) -> None:
     from eval.run import check_cases
 
     check_cases(config)
+
+
+def renew(config: EvalConfig, error: StaleError) -> str:
+    """Set aside the replies that an error found to be stale, and return one line on them."""
+    from eval.rollout.stale import renew as renew_folder
+
+    return renew_folder(config.output_dir, error.parts)
 
 
 def changes(config: EvalConfig, arm: str) -> list[dict[str, Any]]:

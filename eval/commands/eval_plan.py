@@ -9,12 +9,12 @@ from eval.cases.asked_turns import has_probe, last_turn
 from eval.cases.build import load_inputs
 from eval.config import EvalConfig, used_adapters
 from eval.records.samples import ROLLOUTS_FILE
-from eval.rollout.rows import row_keys, turns_of_row
+from eval.rollout.rows import read_rows, row_keys, turns_of_row
 from gatt.stages.plan import StagePlan, count_tokens, num_there
 
 
-def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
-    """Return which cases are asked, and how many replies are stored already."""
+def planned(config: EvalConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
+    """Return which cases are asked, and how many replies are there."""
     model = None if config.engine.server else config.engine.model
     # What depends on an earlier stage, a download or a model's answers is not known yet.
     has_adapters = all(path.is_dir() for path in used_adapters(config).values())
@@ -42,7 +42,12 @@ def planned(config: EvalConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         for arm, history, case in asked
         for turn in config.probe_turns
     )
-    num_done = num_there(config.output_dir / ROLLOUTS_FILE, len(keys))
+    path = config.output_dir / ROLLOUTS_FILE
+    num_done = num_there(path, len(keys))
+    if "train" in earlier and earlier["train"].share_done < 1 and num_done:
+        # The adapters of these replies will be others.
+        stale = used_adapters(config)
+        num_done = sum(row["key"].partition("/")[0] not in stale for row in read_rows(path))
     most = config.sampling.max_new_tokens
     return StagePlan(
         summary=f"{len(inputs.cases)} cases, arms {', '.join(config.arms)}, histories "

@@ -13,7 +13,7 @@ from eval.records.samples import ROLLOUTS_FILE
 from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
 from eval.rollout.workers import CaseBatch, RolloutSteps
 from gatt.data.instruction import Entry
-from gatt.errors import StoreError
+from gatt.errors import StaleError, StoreError
 from gatt.generation.base import Generation
 from gatt.runs.store import differences, read_meta
 
@@ -56,7 +56,11 @@ def read_earlier(
             f"{path}: replies of another evaluation{told}: expected the same settings, whose rules "
             "alone may differ"
         )
-    refuse_other_weights(path, weights)
+    try:
+        refuse_other_weights(path, weights)
+    except StaleError as error:
+        # Of another folder than that of this evaluation.
+        raise StoreError(str(error)) from None
     if described.get(WORDS) != settings[WORDS]:
         raise StoreError(
             f"{path}: given to other dialogues, instructions, probes or announcements than today's cases "

@@ -22,7 +22,7 @@ from eval.records.case import Case, Reply
 from eval.records.samples import Sample
 from eval.scoring.verdict import judge_by_rules
 from gatt.data.instruction import Entry
-from gatt.errors import DataError, StoreError
+from gatt.errors import DataError, StaleError
 from gatt.generation.base import Generation
 from gatt.runs.store import parsed_records
 from gatt.runs.typed import ShapeError, typed
@@ -111,14 +111,18 @@ def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
-    """Raise `StoreError` for a row whose arm had another adapter; `weights` has the digest of each arm's."""
+    """Raise `StaleError`, with the arms, for rows of another adapter; `weights` has the digest of each arm's."""
+    others = {}
     for row in read_rows(path):
         arm = row["key"].partition("/")[0]
         if arm in weights and row.get("weights") != weights[arm]:
-            raise StoreError(
-                f"{path}: arm {arm!r} was rolled out with other weights ({row.get('weights')}, now "
-                f"{weights[arm]}): expected the same adapter, choose another folder or delete it"
-            )
+            others[arm] = row.get("weights")
+    for arm, before in others.items():
+        raise StaleError(
+            f"{path}: arm {arm!r} was rolled out with other weights ({before}, now {weights[arm]}): "
+            "expected the same adapter, choose another folder or delete it",
+            tuple(others),
+        )
 
 
 def said_so_far(path: Path) -> dict[str, list[Generation]]:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from gatt.commands.launch import leave_outcome, planned_launch
 from gatt.config.arguments import add_config_arguments
 from gatt.config.load import load_config
+from gatt.errors import StaleError
+from gatt.runs.set_aside import move_aside
 from gatt.stages.plan import add_plan_argument, show_plan
 from gatt.train.config import TrainConfig
 
@@ -36,7 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(config: TrainConfig) -> str:
-    """Train, or find it done, and return one line on what is there."""
+    """Train, or find it done, and return one line on what is there.
+
+    Raises:
+        StaleError: the folder holds weights of other samples.
+    """
+    from gatt.train.run_folder import refuse_stale
+
+    refuse_stale(config)
     if launch := planned_launch(config):
         sys.stderr.write(f"training on {launch}\n")
         return launch.run()
@@ -56,6 +65,22 @@ def execute(config: TrainConfig) -> str:
         f"{done}: {result.num_steps} steps, loss {result.train_loss:.4f}, "
         f"{result.num_supervised_tokens} supervised tokens: {result.adapter}{best}"
     )
+
+
+def renew(config: TrainConfig, error: StaleError) -> str:
+    """Set the folder aside after the error, and return one line on it.
+
+    Raises:
+        StoreError: a training runs there, or it cannot be moved.
+    """
+    from gatt.train.run_folder import TrainStore
+
+    lock = TrainStore(config.output_dir, {}).lock()
+    try:
+        place = move_aside(config.output_dir)
+    finally:
+        lock.release()
+    return f"its {' and '.join(error.parts)} changed: trained anew; as it was: {place}"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -150,23 +150,6 @@ class GattSample:
             switches=switches,
         )
 
-    def only_turn(self, turn: int) -> GattSample:
-        """Return the sample of one turn, counted from 1: its exchange under the instruction in force there.
-
-        A system message of the dialogue stays. Nothing tells of earlier turns, nor of a change.
-        """
-        first = int(self.dialogue.has_system)
-        messages = self.dialogue.messages
-        kept = (*messages[:first], *messages[first + 2 * turn - 2 : first + 2 * turn])
-        return replace(
-            self,
-            id=f"{self.id}/{turn}",
-            dialogue=Dialogue(f"{self.dialogue.id}/{turn}", kept),
-            instruction=self.instruction_at(turn),
-            targets=(replace(self.targets[turn - 1], turn=1),),
-            switches=None,
-        )
-
     def as_dict(self) -> dict[str, Any]:
         """Return the sample as one JSON line."""
         return {

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from safetensors import SafetensorError, safe_open
 
 from gatt.errors import ModelError
-from gatt.models.adapter_patterns import check_patterns, expand_patterns, has_patterns
+from gatt.models.adapter_patterns import expand_patterns, has_patterns
 from gatt.runs.input_file import read_json
 from gatt.runs.secrets import public
 
@@ -100,9 +99,8 @@ def check_adapter(folder: Path) -> dict[str, list[int]]:
     """
     for name in (SETTINGS, WEIGHTS):
         require_file(folder, name)
-    saved = _tensor_shapes(folder / WEIGHTS)
-    _check_settings(folder, saved)
-    return saved
+    _settings(folder)
+    return _tensor_shapes(folder / WEIGHTS)
 
 
 def outside_text(model: Any) -> list[str]:
@@ -191,24 +189,6 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
         raise ModelError(
             f"{path}: cannot be read ({one_line(error)}): copy or train the adapter again"
         ) from None
-
-
-def _check_settings(folder: Path, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Refuse settings that need more memory than the weights, and broken patterns."""
-    place, settings = folder / SETTINGS, _settings(folder)
-    alphas = _mapping(settings, "alpha_pattern")
-    check_patterns(settings, place)
-    # PEFT's default is 8 for both.
-    for alpha in (settings.get("lora_alpha", 8), *alphas.values()):
-        if not isinstance(alpha, int | float) or not math.isfinite(alpha):
-            raise ModelError(f"{place}: lora_alpha is {alpha!r}: expected a number")
-    most = max((n for s in shapes.values() for n in s), default=0)
-    for rank in _ranks(settings):
-        if not isinstance(rank, int) or rank > most:
-            raise ModelError(
-                f"{place}: a rank is {rank!r}, and no tensor in {WEIGHTS} is larger than {most}: expected a "
-                "whole number up to that: copy or train the adapter again"
-            )
 
 
 def _ranks(settings: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,46 +1,21 @@
 """Regular expressions in the settings of an adapter, which some trainers write in place of module names.
 
 They are expanded against the names of the model's modules before PEFT sees them: PEFT would try them on
-every module without a limit of time, and on its own wrappers where the model has an adapter already.
+its own wrappers where the model has an adapter already.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from gatt.errors import ModelError
-from gatt.runs.time_limit import limited
 
 _NAME: Final = re.compile(r"[\w.-]+")
 _MODULES: Final = ("target_modules", "exclude_modules")
 _RANKS: Final = ("rank_pattern", "alpha_pattern")
-_MOST_SECONDS: Final = 5.0
-"""Processor time of all patterns of an adapter; those that trainers write take milliseconds."""
-
-
-def check_patterns(settings: Mapping[str, Any], place: Path) -> None:
-    """Refuse settings with a broken pattern, or with one where no pattern is expanded.
-
-    Raises:
-        ModelError: with the file and the pattern.
-    """
-    for name, pattern in _patterns(settings):
-        try:
-            re.compile(pattern)
-        except (re.error, RecursionError, OverflowError) as error:
-            raise ModelError(
-                f"{place}: {name} is {pattern!r}, no regular expression ({error}): expected names of "
-                "modules, or one that Python reads"
-            ) from None
-    layers = settings.get("layers_pattern")
-    for layer in [layers] if isinstance(layers, str) else layers or ():
-        if isinstance(layer, str) and not _NAME.fullmatch(layer):
-            raise ModelError(
-                f"{place}: layers_pattern has the pattern {layer!r}: expected names of modules"
-            )
 
 
 def has_patterns(settings: Mapping[str, Any]) -> bool:
@@ -58,14 +33,14 @@ def expand_patterns(config: Any, model: Any, place: Path, base_name: str) -> Non
         base_name: the user's name for the model, for messages.
 
     Raises:
-        ModelError: a pattern matches no module, or takes too long.
+        ModelError: a pattern matches no module.
     """
     names = _module_names(model)
     for name in _MODULES:
         pattern = getattr(config, name, None)
         if not isinstance(pattern, str) or _NAME.fullmatch(pattern):
             continue
-        found = _matched(re.compile(pattern).fullmatch, names, pattern, place)
+        found = list(filter(re.compile(pattern).fullmatch, names))
         if not found and name == "target_modules":
             raise ModelError(
                 f"{place}: target_modules {pattern!r} matches no module of {base_name}, such as {names[-1]}: "
@@ -81,7 +56,7 @@ def expand_patterns(config: Any, model: Any, place: Path, base_name: str) -> Non
             # As `peft.utils.other.get_pattern_key` reads a key.
             pattern = re.compile(rf"(?:.*\.)?(?:{key})")
             is_name = _NAME.fullmatch(key)
-            matched = [key] if is_name else _matched(pattern.fullmatch, names, key, place)
+            matched = [key] if is_name else list(filter(pattern.fullmatch, names))
             # Of several patterns the first counts.
             values.update((module, value) for module in matched if module not in values)
         setattr(config, name, values)
@@ -110,15 +85,3 @@ def _module_names(model: Any) -> list[str]:
         wrapped = f"{name}." if isinstance(module, BaseTunerLayer) else ""
         names.append(name)
     return names
-
-
-def _matched(
-    matches: Callable[[str], object], names: list[str], pattern: str, place: Path
-) -> list[str]:
-    try:
-        with limited(_MOST_SECONDS):
-            return [name for name in names if matches(name)]
-    except TimeoutError as error:
-        raise ModelError(
-            f"{place}: the pattern {pattern!r} was {error}: expected names of modules"
-        ) from None

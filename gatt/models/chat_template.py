@@ -15,7 +15,6 @@ import jinja2
 
 from gatt.data.dialogue import Message
 from gatt.errors import TemplateError
-from gatt.runs.time_limit import limited
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +25,6 @@ _ASKS_DATE: Final = re.compile(
     r"""strftime_now\(\s*(?:format\s*=\s*)?(['"])([^'"\\]*)\1\s*,?\s*\)"""
 )
 _DAY: ContextVar[date | None] = ContextVar("day", default=None)
-_MOST_SECONDS: float = 20.0
-"""Processor time of one rendering: nested loops of a template may run for years."""
 
 
 @contextmanager
@@ -86,13 +83,12 @@ def render(tokenizer: Tokenizer, messages: Sequence[Message], add_generation_pro
         )
     day, template = _DAY.get(), template_of(tokenizer)
     try:
-        with limited(_MOST_SECONDS):
-            text: str = tokenizer.apply_chat_template(
-                [m.as_dict() for m in messages],
-                tokenize=False,
-                add_generation_prompt=add_generation_prompt,
-                chat_template=_dated(template, day) if day and template else None,
-            )
+        text: str = tokenizer.apply_chat_template(
+            [m.as_dict() for m in messages],
+            tokenize=False,
+            add_generation_prompt=add_generation_prompt,
+            chat_template=_dated(template, day) if day and template else None,
+        )
     # A template is a program: any exception is an error of the template.
     except Exception as error:
         raise TemplateError(f"{name_of(tokenizer)}: {_told(error)}") from None

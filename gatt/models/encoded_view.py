@@ -89,16 +89,26 @@ def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
     return EncodedView(prompts[-1].ids, tuple(len(p.ids) for p in prompts), spans)
 
 
-def first_refused(tokenizer: Tokenizer, view: Dialogue) -> tuple[int, str] | None:
-    """Return the first turn whose prompt holds a control token in a message, and the error; else None."""
-    turn = 1
+def first_refused(
+    tokenizer: Tokenizer, view: Dialogue, turns: Sequence[int] | None = None
+) -> tuple[int, str] | None:
+    """Return the first turn whose prompt holds a control token in a message, and the error; else None.
+
+    Args:
+        tokenizer: with a chat template.
+        view: at least one turn.
+        turns: numbers of its turns in the whole dialogue; None where it is whole.
+    """
+    left = iter(turns or range(1, view.num_turns + 1))
+    turn = next(left)
     for message in prompt_of_turn(view, view.num_turns):
+        is_reply = message.role == "assistant"
         try:
             refuse_control_tokens(tokenizer, message.content, f"dialogue {view.id!r}, turn {turn}")
         except DataError as error:
             # A reply is part of the prompts of later turns.
-            return turn + (message.role == "assistant"), str(error)
-        turn += message.role == "assistant"
+            return next(left) if is_reply else turn, str(error)
+        turn = next(left) if is_reply else turn
     return None
 
 
@@ -140,7 +150,12 @@ def reply_span(
 
 
 def encode_reply(
-    tokenizer: Tokenizer, view: Dialogue, turn: int, prompt_ids: Sequence[int], reply: str
+    tokenizer: Tokenizer,
+    view: Dialogue,
+    turn: int,
+    prompt_ids: Sequence[int],
+    reply: str,
+    where: str | None = None,
 ) -> tuple[int, ...]:
     """Return the ids of a target reply to a turn, up to the token that ends the turn.
 
@@ -159,13 +174,14 @@ def encode_reply(
         turn: which turn is answered, from 1.
         prompt_ids: ids of that turn's prompt, as in `encode_view`.
         reply: the text of the target.
+        where: begins the error messages; None for dialogue and turn of the view.
 
     Raises:
         DataError: a blank reply, a control token in it, a prompt or reply that the template changes, or
             no end-of-turn token (it would never be learned).
         TemplateError: the template refuses the messages.
     """
-    where = f"dialogue {view.id!r}, turn {turn}"
+    where = where or f"dialogue {view.id!r}, turn {turn}"
     if not reply.strip():
         raise DataError(f"{where}: the target reply is blank: expected some text")
     refuse_control_tokens(tokenizer, reply, where)

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 
@@ -16,9 +16,6 @@ from gatt.models.packaged import PACKAGED, cache_folder, gguf_folder, packaged_f
 from gatt.models.pretrained import load_pretrained
 from gatt.models.template_variables import TemplateValue, set_template_variables
 from gatt.runs.suggest import did_you_mean
-
-_MOST_LAYERS: Final = 10_000
-"""transformers builds every layer that a configuration names before it looks for the weights."""
 
 
 @dataclass(frozen=True)
@@ -129,11 +126,6 @@ def load_model(
     chosen = _dtype(dtype, place)
     more = _in_4bit(chosen, place) if load_in_4bit else {}
     tokenizer = load_tokenizer(name)
-    num_layers = getattr(load_config(name).get_text_config(), "num_hidden_layers", None)
-    if isinstance(num_layers, int) and num_layers > _MOST_LAYERS:
-        raise ModelError(
-            f"{name}: config.json says num_hidden_layers {num_layers}: expected at most {_MOST_LAYERS}"
-        )
     source = resolve(name)
     if (Path(source) / SETTINGS).is_file():
         # transformers would load the adapter as a part of the model.

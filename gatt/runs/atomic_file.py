@@ -34,9 +34,8 @@ _POLL_SECONDS: Final = 0.01
 def atomic_stream(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content replaces the file when the block ends: no reader sees half of it.
 
-    If the block raises, the old file stays. A link stays a link, and its target is written. A device or a
-    pipe is written directly; a pipe without a reader is refused. Raises `StoreError` where it cannot be
-    written.
+    If the block raises, the old file stays. A link stays a link, and its target is written. A device
+    or a pipe is written directly. Raises `StoreError` where it cannot be written.
     """
     if path.is_symlink():
         path = Path(os.path.realpath(path))
@@ -44,7 +43,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         raise StoreError(f"{path}: is a folder: expected a file")
     if path.exists() and not path.is_file():
         try:
-            with open(path, "wb", opener=_opened) as stream:
+            with path.open("wb") as stream:
                 yield stream
         except OSError as error:
             raise refused_write(path, error) from error
@@ -69,13 +68,6 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise refused_write(path, error) from error
         raise
-
-
-def _opened(path: str, flags: int) -> int:
-    # A blocking `open` of a pipe waits for a reader.
-    fd = os.open(path, flags | os.O_NONBLOCK)
-    os.set_blocking(fd, True)
-    return fd
 
 
 def _drafts(path: Path) -> Iterator[Path]:

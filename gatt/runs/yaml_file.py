@@ -1,8 +1,8 @@
 """YAML files and the lines of their keys. No torch here.
 
 A plain scalar is a number where Python reads it as one (`1e-4`, `010`), and otherwise null, a truth
-value or a text: `no` and `on` are texts, as in YAML 1.2. Keys are texts. Errors are: a tag, a key that
-is given twice, deep nesting, and aliases that expand to too much.
+value or a text: `no` and `on` are texts, as in YAML 1.2. Keys are texts. A tag is an error, and so is a
+key that is given twice.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from typing import Any, ClassVar, Final, NamedTuple
 import yaml
 
 from gatt.errors import ConfigError
-from gatt.runs.input_file import MOST_LEVELS, TOO_DEEP, read_text
+from gatt.runs.input_file import read_text
 
 _MOST_BYTES: Final = 16 * 2**20
-MOST_COPIES: Final = 100_000
-"""Values that the aliases of one document expand to."""
 _WORDS: Final = {"": None, "~": None, "null": None, "true": True, "false": False}
 _TEXT: Final = "tag:yaml.org,2002:str"
 
@@ -63,26 +61,18 @@ def parse_yaml(text: str, lines: dict[str, int] | None = None) -> Any:
     """Return the value of one YAML document; `lines` gets the line of every dotted key.
 
     Raises:
-        yaml.YAMLError: broken YAML, bytes that are no UTF-8, more than one document, a tag, a key that is
-            no text or is given twice, deep nesting, or aliases that expand to too much.
+        yaml.YAMLError: broken YAML, bytes that are no UTF-8, more than one document, a tag, or a key that
+            is no text or is given twice.
     """
     try:
-        _refuse_deep(text, _Loader)
+        node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError:
         # libyaml says less of what is wrong.
-        _refuse_deep(text, yaml.SafeLoader)
+        yaml.compose(text, Loader=yaml.SafeLoader)
         raise
     except UnicodeEncodeError:
         raise yaml.YAMLError("bytes that are no UTF-8") from None
-    loader = _Loader(text)
-    try:
-        node = loader.get_single_node()
-    finally:
-        loader.dispose()
-    if node is None:
-        return None
-    _refuse_unwieldy(node)
-    return _value(node, "", {} if lines is None else lines)
+    return None if node is None else _value(node, "", {} if lines is None else lines)
 
 
 def read_mapping(path: Path) -> Source:
@@ -102,43 +92,6 @@ def read_mapping(path: Path) -> Source:
         found = "nothing" if values is None else f"a {type(values).__name__}"
         raise ConfigError(f"{path}: {found} in it: expected a mapping of keys to values")
     return Source(values, {key: f"{path} line {line}" for key, line in lines.items()})
-
-
-def _refuse_deep(text: str, loader: Any) -> None:
-    """Refuse deep YAML before it is loaded: libyaml loads by recursion in C, and crashes."""
-    depth = 0
-    for event in yaml.parse(text, Loader=loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MOST_LEVELS:
-                raise _refused(TOO_DEEP, event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-def _refuse_unwieldy(root: yaml.Node) -> None:
-    """Refuse aliases that expand to too much, or to a value that contains itself."""
-    sizes: dict[int, int | None] = {}
-
-    def size(node: yaml.Node) -> int:
-        key = id(node)
-        if key not in sizes:
-            # None while the inner nodes are measured.
-            sizes[key] = None
-            sizes[key] = 1 + sum(map(size, _inner_nodes(node)))
-        found = sizes[key]
-        if found is None:
-            raise _refused("an alias to a value that contains it", node)
-        return found
-
-    if size(root) - len(sizes) > MOST_COPIES:
-        raise _refused(f"aliases for more than {MOST_COPIES} values", root)
-
-
-def _inner_nodes(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        return [inner for pair in node.value for inner in pair]
-    return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
 def broken(error: yaml.YAMLError) -> str:

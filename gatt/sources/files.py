@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from gatt.errors import DataError
-from gatt.runs.input_file import MOST_LINE_BYTES, is_too_deep, open_bytes, parse_json
+from gatt.runs.input_file import MOST_LINE_BYTES, parse_json
 from gatt.sources.normalise import COLUMNS
 from gatt.sources.rows import Row, unpacked
 
@@ -66,7 +66,7 @@ def read_rows(path: Path) -> Iterator[Row]:
         DataError: in one line: the file cannot be read, is damaged, is of another kind, or is not UTF-8.
     """
     try:
-        with open_bytes(path) as raw:
+        with path.open("rb") as raw:
             head = raw.peek(16)
             if head.startswith(b"PAR1"):
                 yield from _numbered(_parquet(raw), path)
@@ -163,8 +163,6 @@ def _whole(path: Path, number: int, data: bytes) -> list[object] | None:
     try:
         while at < len(text):
             value, at = decoder.raw_decode(text, at)
-            if is_too_deep(value):
-                raise RecursionError
             values.append(value)
             at = _after_space(text, at)
     except (ValueError, RecursionError) as error:

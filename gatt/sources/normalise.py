@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from gatt.runs.input_file import is_too_deep, parse_json
+from gatt.runs.input_file import parse_json
 from gatt.sources.message import (
     PAIR_KEYS,
     ROLE_KEYS,
@@ -212,9 +212,9 @@ def _from_text(text: str) -> object:
         pass
     try:
         value: object = ast.literal_eval(text.strip())
+        return value
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    return None if is_too_deep(value) else value
 
 
 def _from_columns(turns: Mapping[Any, Any]) -> object:

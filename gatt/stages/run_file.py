@@ -13,7 +13,8 @@ file. A stage is a command module with `CONFIG`, its configuration class, `MODEL
 key of its model, `PLAN` (see `gatt.stages.plan`), and `execute(config) -> str`, which
 does the work, goes on with what it finds, and returns one line on the outcome. It may have
 `check(config)`, which raises what can be known before the stages in front of it
-have run.
+have run, and `renew(config, error)`, which sets aside what a `StaleError` of
+`execute` found to be made of other inputs, and returns one line on it.
 """
 
 from __future__ import annotations

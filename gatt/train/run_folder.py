@@ -26,7 +26,7 @@ from gatt.comb.objectives.table import TABLE
 from gatt.config.load import config_dict
 from gatt.data.sample import KIND_NAMES
 from gatt.data.training_marks import TrainedOn, write_marks
-from gatt.errors import StoreError
+from gatt.errors import StaleError, StoreError
 from gatt.models.base_card import hub_id
 from gatt.models.digest import adapter_digest, model_digest
 from gatt.models.template_variables import write_variables
@@ -70,11 +70,9 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
         ModelError: the model or the first adapter cannot be read.
     """
     settings = {k: v for k, v in config_dict(config).items() if k not in WITHOUT_EFFECT}
-    settings["samples"] = [digest(path) for path in config.samples]
-    if config.init_adapter is not None:
-        settings["init_adapter"] = adapter_digest(config.init_adapter)
     return {
         **settings,
+        **_inputs(config),
         "bf16": bf16,
         "pack_rows": "auto"
         if config.pack_rows == "auto" and is_packed(config)
@@ -83,6 +81,39 @@ def identity(config: TrainConfig, *, world_size: int, bf16: bool, template: str)
         "template": hashlib.sha256(template.encode()).hexdigest()[:16],
         "model_digest": model_digest(config.model),
     }
+
+
+def _inputs(config: TrainConfig) -> dict[str, Any]:
+    first = config.init_adapter
+    return {
+        "samples": [digest(path) for path in config.samples],
+        "init_adapter": None if first is None else adapter_digest(first),
+    }
+
+
+def refuse_stale(config: TrainConfig) -> None:
+    """Refuse to go on in a folder with weights of other samples or another first adapter.
+
+    Neither model nor tokenizer is read.
+
+    Raises:
+        StaleError: names what changed.
+        StoreError: a file of samples cannot be read.
+        ModelError: the first adapter cannot be read.
+    """
+    try:
+        made_of = read_json(config.output_dir / FILE)["identity"]
+    except (OSError, ValueError, TypeError, KeyError):
+        # `TrainStore.read` says what is wrong with it.
+        return
+    inputs = _inputs(config)
+    before = {name: made_of.get(name) for name in inputs}
+    if before != inputs and _has_weights(config.output_dir):
+        raise StaleError(
+            f"{config.output_dir}: belongs to other inputs{differences(before, inputs)}: choose another "
+            "output_dir or delete it",
+            tuple(name for name in inputs if before[name] != inputs[name]),
+        )
 
 
 def digest(path: Path) -> str:
@@ -137,7 +168,7 @@ class TrainStore:
                 f"{path}: not the record of a training run: choose another output_dir or delete it"
             ) from None
         if mark != fingerprint(self.identity):
-            if not self._has_weights():
+            if not _has_weights(self.folder):
                 return None
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
@@ -145,12 +176,6 @@ class TrainStore:
                 "output_dir or delete it"
             )
         return found
-
-    def _has_weights(self) -> bool:
-        """Whether a run saved anything: a first start that failed leaves only its record."""
-        saved = (folder / FILES[0] for folder in (self.adapter, self.best_adapter))
-        checkpoints = self.folder.glob("checkpoint-[0-9]*")
-        return any(path.exists() for path in saved) or any(map(is_complete, checkpoints))
 
     def lock(self) -> BaseFileLock:
         """Keep other runs out of the folder until the lock that is returned is released.
@@ -176,6 +201,13 @@ class TrainStore:
         for path in self.folder.glob("checkpoint-[0-9]*"):
             if not only_torn or not is_complete(path):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _has_weights(folder: Path) -> bool:
+    """Whether a run saved anything: a first start that failed leaves only its record."""
+    saved = (folder / name / FILES[0] for name in (ADAPTER, BEST_ADAPTER))
+    checkpoints = folder.glob("checkpoint-[0-9]*")
+    return any(path.exists() for path in saved) or any(map(is_complete, checkpoints))
 
 
 def is_complete(checkpoint: Path) -> bool:

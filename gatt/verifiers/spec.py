@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatt.errors import CatalogError
-from gatt.runs.input_file import TOO_DEEP, is_too_deep, parse_json
+from gatt.runs.input_file import parse_json
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,6 @@ class VerifierSpec:
         Raises:
             CatalogError: no `kind`, or parameters that are no JSON object.
         """
-        if is_too_deep(raw):
-            raise CatalogError(f"a verifier {TOO_DEEP}: expected few rules within each other")
         if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
             raise CatalogError(f"verifier {raw!r}: expected an object with a 'kind'")
         kind, params = raw["kind"], raw.get("params")

@@ -3,20 +3,19 @@
 A segment of a comb carries the name of its objective. A new objective is a class in a file of its own and a
 line in `gatt.comb.objectives.table`.
 
-Shapes: N supervised tokens of one objective, P tokens of a piece, V vocabulary, M metrics.
+Shapes: N supervised tokens of one objective, M metrics.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 
-from gatt.comb.head import Head
-from gatt.comb.pieces import pieces, summed
+from gatt.comb.pieces import ObjectiveTokens
 
 
 class Units(NamedTuple):
@@ -27,21 +26,6 @@ class Units(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some of the tokens of an objective, with their logits."""
-
-    logits_PV: torch.Tensor
-    labels_P: torch.Tensor
-    place: slice
-    """Where they stand among all N."""
-    _reference: Callable[[], torch.Tensor]
-
-    def reference_PV(self) -> torch.Tensor:
-        """Return the logits of the model without its adapter, without a graph."""
-        return self._reference()
-
-
-@dataclass(frozen=True)
 class Cost:
     """What an objective returns for its tokens in a batch."""
 
@@ -49,63 +33,6 @@ class Cost:
     """Sums with a graph, by the field of `Units` whose number they are divided by."""
     sums_M: torch.Tensor
     """Of the objective's metrics, over its units, without a graph."""
-
-
-@dataclass(frozen=True)
-class ObjectiveTokens:
-    """The supervised tokens of one objective in a batch, in order."""
-
-    labels_N: torch.Tensor
-    pairs_N: torch.Tensor
-    """k from 1 at the tokens of the first reply of pair k, -k at those of its partner; else 0."""
-    hidden_NH: torch.Tensor
-    reference_NH: torch.Tensor | None
-    """Hidden states of the model without its adapter, for an objective that needs them."""
-    head: Head
-
-    def where(self, is_kept_N: torch.Tensor) -> ObjectiveTokens:
-        """Return some of the tokens."""
-        reference = None if self.reference_NH is None else self.reference_NH[is_kept_N]
-        return replace(
-            self,
-            labels_N=self.labels_N[is_kept_N],
-            pairs_N=self.pairs_N[is_kept_N],
-            hidden_NH=self.hidden_NH[is_kept_N],
-            reference_NH=reference,
-        )
-
-    def in_pieces(
-        self, cost: Callable[[Piece], tuple[torch.Tensor, torch.Tensor]], num_sums: int
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a cost and sums `[M]` over all pieces; `cost` gives those of one.
-
-        The cost that it gives has a gradient with respect to the logits.
-        """
-
-        def of_piece(hidden_PH: torch.Tensor, place: slice) -> tuple[torch.Tensor, torch.Tensor]:
-            return cost(self._piece(hidden_PH, place))
-
-        return summed(of_piece, self.head, self.hidden_NH, num_sums)
-
-    @torch.no_grad()
-    def log_probs(self, *, is_reference: bool = False) -> torch.Tensor:
-        """Return the log-probability `[N]` of each label, in float32 at least, without a graph."""
-        found = [self.labels_N.new_zeros(0, dtype=torch.float32)]
-        for place in pieces(self.head, len(self.labels_N)):
-            piece = self._piece(self.hidden_NH[place], place, is_reference=is_reference)
-            found.append(log_probs(piece.logits_PV, piece.labels_P))
-        return torch.cat(found)
-
-    def _piece(self, hidden_PH: torch.Tensor, place: slice, *, is_reference: bool = False) -> Piece:
-        def reference() -> torch.Tensor:
-            assert self.reference_NH is not None
-            with torch.no_grad():
-                # FSDP casts what a forward returns.
-                hidden = self.reference_NH[place].to(hidden_PH.dtype)
-                return self.head(hidden, is_adapted=False)
-
-        logits_PV = reference() if is_reference else self.head(hidden_PH)
-        return Piece(logits_PV, self.labels_N[place], place, reference)
 
 
 class Objective(ABC):
@@ -143,14 +70,3 @@ class Objective(ABC):
     @abstractmethod
     def cost(self, tokens: ObjectiveTokens) -> Cost:
         """Return the summed cost of its tokens; none of them gives zeros with a graph."""
-
-
-def at_least_float32(logits: torch.Tensor) -> torch.Tensor:
-    """Return logits in float32, or as they are where they are wider."""
-    return logits.to(torch.promote_types(logits.dtype, torch.float32))
-
-
-def log_probs(logits_PV: torch.Tensor, labels_P: torch.Tensor) -> torch.Tensor:
-    """Return the log-probability `[P]` of each label, in float32 at least."""
-    logits_PV = at_least_float32(logits_PV)
-    return logits_PV.gather(-1, labels_P[:, None])[:, 0] - logits_PV.logsumexp(-1)

@@ -14,15 +14,9 @@ from typing import Any, ClassVar
 import torch
 from torch.nn import functional
 
-from gatt.comb.objectives.base import (
-    Cost,
-    Objective,
-    ObjectiveTokens,
-    Piece,
-    Units,
-    log_probs,
-)
+from gatt.comb.objectives.base import Cost, Objective, Units
 from gatt.comb.objectives.targets import Targets
+from gatt.comb.pieces import ObjectiveTokens, Piece, log_probs
 
 
 class Preference(Objective):

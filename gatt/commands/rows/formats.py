@@ -92,8 +92,7 @@ def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
         partners: list[Branch | None] = [b for b in part.comb.branches if b.is_partner]
         partners = partners or [None] * len(firsts)
         for turn, branch, partner in zip(part.targets, firsts, partners, strict=True):
-            turns = part.turns[: part.turns.index(turn) + 1]
-            view = drawn.view(turns, is_alone=part.is_alone)
+            view = drawn.view(part.turns[: part.turns.index(turn) + 1])
             messages = prompt_of_turn(view, view.num_turns)
             prompt = part.comb.trunk[: branch.fork]
             target = sample.targets[turn - 1]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 
 from gatt.cli import path_argument
+from gatt.errors import StaleError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
 from gatt.runs.yaml_file import dump_yaml
@@ -83,7 +84,7 @@ def check_stages(stages: Sequence[Stage]) -> None:
 
 
 def execute_stages(stages: Sequence[Stage], within: str = "") -> None:
-    """Run stages in order, with lines on each.
+    """Run stages in order, with lines on each. What was made of other inputs is set aside and made anew.
 
     Args:
         stages: checked.
@@ -95,7 +96,13 @@ def execute_stages(stages: Sequence[Stage], within: str = "") -> None:
     for number, stage in enumerate(stages, start=1):
         print_line(f"[{within}{number}/{len(stages)}] {stage.name} -> {stage.config.output_dir}")
         started = time.monotonic()
-        summary = stage.module.execute(stage.config)
+        try:
+            summary = stage.module.execute(stage.config)
+        except StaleError as error:
+            if not hasattr(stage.module, "renew"):
+                raise
+            print_line(f"      {stage.module.renew(stage.config, error)}")
+            summary = stage.module.execute(stage.config)
         print_line(f"      {summary} [{time.monotonic() - started:.0f} s]")
         _free_memory()
 

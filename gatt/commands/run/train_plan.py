@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from gatt.commands.launch import planned_launch
+from gatt.errors import StaleError
 from gatt.models.load import load_tokenizer
 from gatt.runs.input_file import count_lines, read_json
 from gatt.stages.plan import StagePlan
@@ -18,7 +19,7 @@ from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
 from gatt.train.data.rows import build_rows
 from gatt.train.data.samples import read_all_samples
-from gatt.train.run_folder import FILE
+from gatt.train.run_folder import FILE, refuse_stale
 
 _MOST_COUNTED: Final = 100
 """Samples of which rows are made; the others are taken to be like them."""
@@ -55,7 +56,7 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
     steps = math.ceil(num / a_step) * config.num_train_epochs
     steps = config.max_steps if config.max_steps > 0 else math.ceil(steps)
     passes = steps * a_step / num
-    done = _step_done(config)
+    done = 0 if synth is not None else _step_done(config)
     return StagePlan(
         summary=f"{what}, {steps} steps of {a_step} {unit}{f', on {launch}' if launch else ''}",
         done=f"{min(done, steps)} steps",
@@ -90,8 +91,12 @@ def _of_samples(config: TrainConfig, num_processes: int) -> tuple[float, float, 
 
 
 def _step_done(config: TrainConfig) -> float:
-    """Return the last step that a run would go on from; infinite where it is finished."""
+    """Return the last step that a run would go on from, 0 of other samples; infinite where it is finished."""
     if not config.resume:
+        return 0
+    try:
+        refuse_stale(config)
+    except StaleError:
         return 0
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         if read_json(config.output_dir / FILE)["status"] == "finished":

@@ -1,6 +1,6 @@
 """A sample as training sees it, as text or on a page.
 
-The rows come from `gatt.train.data.rows.rows_of`, which training calls too, and the
+The rows come from `gatt.train.data.encode.rows_of`, which training calls too, and the
 draws and fallbacks from the same functions as there, so what is shown cannot be
 other than what trains.
 """
@@ -22,9 +22,8 @@ from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
+from gatt.train.data.encode import DrawnSample, choose_layout, draw_sample, encode_sample, rows_of
 from gatt.train.data.labels import BuiltComb
-from gatt.train.data.rows import choose_layout, rows_of
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,11 @@ def view_sample(
         tokenizer: of the run's model.
         sample: of `gatt.data.sample.read_samples`.
         config: of the run.
-        why_not_packable: see `gatt.train.data.rows.choose_layout`.
+        why_not_packable: see `gatt.train.data.encode.choose_layout`.
 
     Raises:
         TemplateError: no chat template.
-        ConfigError: see `gatt.train.data.rows.choose_layout`.
+        ConfigError: see `gatt.train.data.encode.choose_layout`.
     """
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)

@@ -44,7 +44,7 @@ class BuiltComb:
     """Turns whose targets are the branches (each with its partner, if it has one), in order; none where the
     branches are own replies."""
     is_alone: bool = False
-    """Whether its one target stands behind the instruction and its user message alone."""
+    """Whether its one turn was built without those before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +81,7 @@ def build_combs(
     max_length: int | None = None,
     keeps_prefixes: bool = True,
     distil: DistilSettings = AS_PUBLISHED,
+    turns: Sequence[int] | None = None,
 ) -> BuiltSample:
     """Return the combs of a sample: ids and labels from one pass, so they cannot drift.
 
@@ -106,6 +107,8 @@ def build_combs(
         keeps_prefixes: whether the chat template leaves earlier turns as they are. If not,
             own replies that are learned get a comb each, behind the prompt that the model sees.
         distil: how a teacher reads.
+        turns: those that the model sees and learns, ascending; None for all. The instruction in force at
+            the first of them stands there.
 
     A target whose prompt is not the beginning of the later ones (a reply that
     begins with a line break may merge with it) gets a comb of its own; one that
@@ -113,7 +116,8 @@ def build_combs(
     dropped with its reason, and the others stay.
     """
     teacher = Teacher(sample, distil) if TABLE[objective].has_teacher else None
-    builder = _Builder(tokenizer, sample, placement, max_length, objective, teacher)
+    seen = tuple(turns or range(1, sample.dialogue.num_turns + 1))
+    builder = _Builder(tokenizer, sample, seen, placement, max_length, objective, teacher)
     learns_own = supervise != "last_turn"
     found = list(
         builder.parts(
@@ -128,7 +132,7 @@ def build_combs(
         builder.problems.extend(builder.unlearned(last))
     elif learns_own:
         own: dict[int, tuple[str, ...]] = {
-            turn: (sample.dialogue.replies[turn - 1],) for turn in range(1, last)
+            turn: (sample.dialogue.replies[turn - 1],) for turn in seen if turn < last
         }
         found += ((n, replace(part, targets=())) for n, part in builder.parts(own))
     return BuiltSample(
@@ -144,6 +148,7 @@ class _Builder:
 
     tokenizer: Tokenizer
     sample: GattSample
+    turns: tuple[int, ...]
     placement: TrainingPlacement
     max_length: int | None
     objective: str = DEFAULT_OBJECTIVE
@@ -152,9 +157,27 @@ class _Builder:
     _own_replies: dict[int, str | None] = field(default_factory=dict)
     """By turn: the problem of an own reply, None where a trunk has its labels."""
 
+    @property
+    def telling(self) -> set[int]:
+        """Turns that say what is in force: the first, and those that change it."""
+        return {self.turns[0], *(s.turn for s in self.sample.switches or ())}.intersection(
+            self.turns
+        )
+
+    def histories(self) -> Iterator[tuple[int, ...]]:
+        """Yield the turns that are left, ascending, as the oldest exchanges are dropped one by one.
+
+        Those that say what is in force stay, and so does the last one.
+        """
+        kept = self.telling | {self.turns[-1]}
+        free = [turn for turn in self.turns if turn not in kept]
+        for num_dropped in range(len(free) + 1):
+            left = kept.union(free[num_dropped:])
+            yield tuple(turn for turn in self.turns if turn in left)
+
     def _targets(self) -> dict[int, tuple[str, ...]]:
         """Return the target of each turn, or target and rejected reply; a turn with one of two is a problem."""
-        targets = self.sample.targets
+        targets = [target for target in self.sample.targets if target.turn in self.turns]
         if not TABLE[self.objective].needs_pairs:
             return {t.turn: (t.reply,) for t in targets if t.reply is not None}
         for target in targets:
@@ -172,9 +195,8 @@ class _Builder:
     def usable_targets(self) -> dict[int, tuple[str, ...]]:
         """Return the replies to learn by turn whose prompts hold no control token; the others are problems."""
         targets = self._targets()
-        turns = range(1, self.sample.dialogue.num_turns + 1)
-        view = view_of_turns(self.sample, turns, self.placement)
-        if refused := first_refused(self.tokenizer, view):
+        view = view_of_turns(self.sample, self.turns, self.placement)
+        if refused := first_refused(self.tokenizer, view, self.turns):
             self.problems.extend(refused[1] for turn in targets if turn >= refused[0])
             return {turn: replies for turn, replies in targets.items() if turn < refused[0]}
         return targets
@@ -193,7 +215,7 @@ class _Builder:
             has_loss: whether the branches carry loss.
             labels_trunk: whether own replies in the trunks carry loss.
         """
-        for num_dropped, turns in enumerate(histories(self.sample, self.sample.dialogue.num_turns)):
+        for num_dropped, turns in enumerate(self.histories()):
             if not waiting:
                 return
             view = view_of_turns(self.sample, turns, self.placement)
@@ -224,13 +246,13 @@ class _Builder:
         self, view: Dialogue, turns: tuple[int, ...], waiting: dict[int, tuple[str, ...]]
     ) -> dict[int, _Fork]:
         """Return prompt and replies of each waiting turn that fits; none of them waits any longer."""
-        telling = telling_turns(self.sample)
         most = self.max_length
         forks: dict[int, _Fork] = {}
         is_full = False
         for index, turn in enumerate(turns, start=1):
             # The instruction and this turn alone: nothing is left to drop.
-            is_bare = set(turns[: index - 1]) <= telling
+            is_bare = set(turns[: index - 1]) <= self.telling
+            where = f"dialogue {view.id!r}, turn {turn}"
             if turn not in waiting or (is_full and not is_bare):
                 continue
             try:
@@ -240,13 +262,11 @@ class _Builder:
                 if is_full and not is_bare:
                     continue
                 replies = [
-                    encode_reply(self.tokenizer, view, index, prompt.ids, reply)
+                    encode_reply(self.tokenizer, view, index, prompt.ids, reply, where)
                     for reply in waiting[turn]
                 ]
                 if len(set(replies)) < len(replies):
-                    raise DataError(
-                        f"dialogue {view.id!r}, turn {turn}: a rejected reply that is the target"
-                    )
+                    raise DataError(f"{where}: a rejected reply that is the target")
                 read = []
                 if self.teacher is not None:
                     shown, (reply,) = turns[:index], waiting[turn]
@@ -262,9 +282,17 @@ class _Builder:
                 forks[turn] = _Fork(prompt, replies, read)
                 del waiting[turn]
             elif is_bare:
-                self.problems.append(_too_long(self.sample, turn, num_tokens, most))
+                self.problems.append(self._too_long(turn, num_tokens))
                 del waiting[turn]
         return forks
+
+    def _too_long(self, turn: int, num_tokens: int) -> str:
+        *first, last = (f"turn {t}" for t in sorted(self.telling | {turn}) if t <= turn)
+        kept = f"{', '.join(first)} and {last}" if first else last
+        return (
+            f"sample {self.sample.id!r}: {num_tokens} tokens with {kept} alone, more than max_length "
+            f"{self.max_length}: raise it or shorten the messages"
+        )
 
     def _label_own_replies(
         self,
@@ -295,7 +323,9 @@ class _Builder:
             f"sample {self.sample.id!r}: an own reply behind the last prompt that max_length "
             f"{self.max_length} leaves room for, at turn {{}}: raise it, or use layout 'expanded'"
         )
-        problems = (self._own_replies.get(turn, behind.format(turn)) for turn in range(1, last))
+        problems = (
+            self._own_replies.get(turn, behind.format(turn)) for turn in self.turns if turn < last
+        )
         return [problem for problem in problems if problem]
 
 
@@ -320,38 +350,14 @@ def _trunks(prompts: Mapping[int, Prompt]) -> Iterator[tuple[Prompt, tuple[int, 
         left = {turn: prompt for turn, prompt in left.items() if turn not in together}
 
 
-def telling_turns(sample: GattSample) -> set[int]:
-    """Return the turns that say what is in force: the first, and those that change it."""
-    return {1, *(s.turn for s in sample.switches or ())}
-
-
-def histories(sample: GattSample, last: int) -> Iterator[tuple[int, ...]]:
-    """Yield the turns that are left, ascending, as the oldest exchanges are dropped one by one.
-
-    Args:
-        sample: whose turns that say what is in force stay.
-        last: the last turn, which stays as well.
-    """
-    kept = telling_turns(sample) | {last}
-    free = [turn for turn in range(1, last + 1) if turn not in kept]
-    for num_dropped in range(len(free) + 1):
-        left = kept.union(free[num_dropped:])
-        yield tuple(turn for turn in range(1, last + 1) if turn in left)
-
-
-def _too_long(sample: GattSample, turn: int, num_tokens: int, max_length: int) -> str:
-    *first, last = (f"turn {t}" for t in sorted(telling_turns(sample) | {turn}) if t <= turn)
-    kept = f"{', '.join(first)} and {last}" if first else last
-    return (
-        f"sample {sample.id!r}: {num_tokens} tokens with {kept} alone, more than max_length "
-        f"{max_length}: raise it or shorten the messages"
-    )
-
-
 def view_of_turns(
     sample: GattSample, turns: Sequence[int], placement: TrainingPlacement
 ) -> Dialogue:
-    """Return the training view of the given turns of a sample (from 1, ascending)."""
-    instruction = sample.instruction.text if sample.instruction else None
-    switches = on_turns(sample.switches or (), turns)
-    return training_view(sample.dialogue.only_turns(turns), instruction, placement, switches)
+    """Return the training view of some turns of a sample (from 1, ascending), as if there were no others.
+
+    What is in force at the first of them is its instruction, and only later changes are announced.
+    """
+    held = sample.instruction_at(turns[0])
+    switches = on_turns([s for s in sample.switches or () if s.turn > turns[0]], turns)
+    text = held.text if held else None
+    return training_view(sample.dialogue.only_turns(turns), text, placement, switches)

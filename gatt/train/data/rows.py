@@ -17,27 +17,23 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gatt.comb.collator import RowLayout, combs_to_features
-from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb, expand, fold, split_to_fit
-from gatt.comb.objectives.table import TABLE
+from gatt.comb.collator import combs_to_features
+from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb
 from gatt.data.sample import GattSample
 from gatt.data.training_marks import TrainedOn, read_marks, write_marks
-from gatt.errors import ConfigError, DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
-from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
+from gatt.models.template_facts import learnable_facts, usable_placement
 from gatt.runs.atomic_file import atomic_stream, atomic_write_json
 from gatt.runs.input_file import count_lines, read_json
 from gatt.runs.progress import Bar, progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
-from gatt.train.data.labels import BuiltComb, BuiltSample
+from gatt.train.data.encode import choose_layout, combs_of_sample, draw_sample
 from gatt.train.data.packing import is_packed, packed_rows
 from gatt.train.data.samples import (
     Dropped,
     RowReport,
     read_all_samples,
-    reason_of,
     refuse_too_few,
     warn_of_changes,
 )
@@ -61,33 +57,6 @@ FOLDER: Final = "rows"
 COMBS: Final = "combs.arrow"
 REPORT: Final = "rows.json"
 """Written last: where it stands, the rows are whole."""
-
-
-def choose_layout(
-    wanted: str, facts: TemplateFacts, why_not_packable: Callable[[], str | None]
-) -> RowLayout:
-    """Return the layout of a run; `auto` is the comb where template and model allow it.
-
-    Args:
-        wanted: `comb`, `expanded` or `auto`.
-        facts: of the chat template.
-        why_not_packable: of the model that will take the rows; asked only if it counts.
-
-    Raises:
-        ConfigError: `comb`, where template or model do not allow it.
-    """
-    if wanted == "expanded":
-        return "expanded"
-    if not facts.is_prefix_preserving:
-        why: str | None = f"turns cannot share a trunk: the chat template {facts.note}"
-    elif why := why_not_packable():
-        why = f"the model cannot take packed rows: {why}"
-    if not why:
-        return "comb"
-    if wanted == "comb":
-        raise ConfigError(f"layout 'comb': {why}: use layout 'auto' or 'expanded'")
-    log.warning("layout 'expanded' (one row a turn) instead of 'comb': %s", why)
-    return "expanded"
 
 
 def build_rows(
@@ -129,7 +98,7 @@ def write_combs(
     def combs() -> Iterator[Comb]:
         for whole in samples:
             one = draw_sample(whole, config, facts, placement)
-            yield from _combs_of(one, tokenizer, config, facts, report, dropped)
+            yield from combs_of_sample(one, tokenizer, config, facts, report, dropped)
 
     # Whatever the hour, all of them print one day.
     with rendered_on(printed_day()):
@@ -220,81 +189,6 @@ def _pairs(combs: Iterable[Comb]) -> Iterator[list[Comb]]:
         together.append(comb)
     if together:
         yield together
-
-
-def _combs_of(
-    one: DrawnSample,
-    tokenizer: Tokenizer,
-    config: TrainConfig,
-    facts: TemplateFacts,
-    report: RowReport,
-    dropped: Dropped,
-) -> list[Comb]:
-    """Return the rows of a sample, as far as it can be learned; count them, and what is left out of it."""
-    sample = one.sample
-    combs: list[Comb] = []
-    told: list[str] = []
-    report.num_samples += 1
-    has_pairs = TABLE[one.objective].needs_pairs
-    report.num_wanted += sample.num_pairs if has_pairs else sample.num_targets
-    report.num_moved += one.is_moved
-    before = report.num_supervised_tokens
-    try:
-        built = encode_sample(one, tokenizer, config, facts)
-        told += built.dropped_targets
-        report.num_encoded += built.num_targets
-        rows, problems = rows_of(one, built, config, report.layout)
-        combs += (comb for comb, _ in rows)
-        told += problems
-    except (DataError, TemplateError) as error:
-        told.append(str(error))
-    for comb in combs:
-        report.add_comb(comb)
-    if report.num_supervised_tokens > before:
-        report.num_used += 1
-        report.num_targets += built.num_targets
-        report.num_exchanges_dropped += built.num_exchanges_dropped
-        report.num_shortened += built.num_exchanges_dropped > 0
-        report.kinds.update(t.kind for t in sample.targets if t.kind is not None)
-        report.families[sample.family] += 1
-        told_of = (sample.instruction_at(turn) for turn in built.targets)
-        report.entries.update({e for one in told_of if one for e in one.entries})
-    for line in told:
-        dropped.add(*reason_of(line, sample))
-    return combs
-
-
-def rows_of(
-    one: DrawnSample, built: BuiltSample, config: TrainConfig, layout: RowLayout
-) -> tuple[list[tuple[Comb, BuiltComb]], list[str]]:
-    """Return the rows of one sample, and a message where none of them has a token to learn.
-
-    With each row stands the comb that it is from.
-    A sample without a token that carries loss gives its message in every layout; in the comb
-    layout its rows stay, so that a control trains in the same steps.
-
-    Raises:
-        DataError: a branch or a trunk that does not fit into a row.
-    """
-    where = f"sample {one.sample.id!r}"
-    rows: list[tuple[Comb, BuiltComb]] = []
-    for part in built.parts:
-        comb = part.comb
-        if layout == "expanded":
-            rows += [(row, part) for row in expand(comb)]
-            continue
-        comb = fold(comb) if part.is_alone or one.history == "sampled" else comb
-        try:
-            fitting = split_to_fit(comb, config.max_tokens_per_row)
-        except DataError as error:
-            raise DataError(f"{where}: {error}") from None
-        rows += [(row, part) for row in fitting]
-    if built.num_targets and not any(row.num_supervised for row, _ in rows):
-        return rows, [
-            f"{where}: no reply of its own before its last target that supervise "
-            f"{one.supervise!r} could train on: expected a target at turn 2 or later"
-        ]
-    return rows, []
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,11 @@ import pytest
 from tests.support.hostile.commands import Row, accepted, refused
 from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 
-LINES = "noise surrogate escapes null list object digits nested pickle"
+LINES = "noise surrogate escapes null list object digits pickle"
 """JSON lines whose first is broken or of the wrong form: the error names the line."""
-WHOLE = "empty fifo folder loop missing"
-YAML = (
-    f"{WHOLE} nul noise surrogate escapes long null list digits deep nested bomb tags twice pickle"
-)
-MODEL = "empty nul half noise deep nested null list digits"
+WHOLE = "empty folder loop missing"
+YAML = f"{WHOLE} nul noise surrogate escapes long null list digits tags twice pickle"
+MODEL = "empty nul half noise deep null list digits"
 ADAPTER = "empty half missing folder noise deep list digits surrogate escapes"
 RUN_FILE = "noise null list object digits surrogate"
 
@@ -53,9 +51,9 @@ ROWS = [
     *dialogues("perplexity", at(f"{PERPLEXITY} --part=null", dialogues="{@.jsonl}")),
     *each("sysbench", "suite import sysbench {@.json} --output cases.jsonl", "nul object deep", "@.json"),
     *each("train --config", "train --config={@.yaml}", YAML, "@.yaml"),
-    *each("eval --suite", at(EVAL) + " --suite={@.yaml}", "bomb deep tags nul", "@.yaml"),
-    *each("run", "run {@.yaml}", "empty bomb deep tags escapes folder missing list", "@.yaml"),
-    *each("suite show", "suite show {@.yaml}", "bomb tags loop", "@.yaml"),
+    *each("eval --suite", at(EVAL) + " --suite={@.yaml}", "tags nul", "@.yaml"),
+    *each("run", "run {@.yaml}", "empty tags escapes folder missing list", "@.yaml"),
+    *each("suite show", "suite show {@.yaml}", "tags loop", "@.yaml"),
     *each("catalog", at(SYNTH, catalog="{catalog/hobby.yaml=@}"), YAML.replace("missing", ""), "hobby"),
     *each("chat config.json", "chat --model={base/config.json=@}", f"{MODEL} missing folder", "base"),
     *each("chat tokenizer", "chat --model={base/tokenizer.json=@}", MODEL, "base"),
@@ -67,11 +65,11 @@ ROWS = [
     *each("export weights", exported("adapter_model.safetensors"), "nul half missing folder", "adapter"),
     *each("eval marks", at(EVAL, adapter="{adapter/trained_on.json=@}"), "empty half null digits",
           "trained_on.json"),
-    *each("eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"), "noise object nested",
+    *each("eval again", at(EVAL, out="{evaluated/rollouts.jsonl=@}"), "noise object",
           "rollouts.jsonl", "line 1"),
     *each("eval meta", at(EVAL, out="{evaluated/rollouts.jsonl.meta.json=@}"), "half list", "meta.json"),
     *each("eval calls", at(EVAL, out="{evaluated/calls.json=@}"), "half null folder", "calls.json"),
-    *each("eval results", at(EVAL, out="{evaluated/results.json=@}"), "folder fifo", "results.json"),
+    *each("eval results", at(EVAL, out="{evaluated/results.json=@}"), "folder", "results.json"),
     *each("report", "report {evaluated/results.json=@}", RUN_FILE, "results.json"),
     *each("report samples", "report {evaluated/samples.jsonl=@}", RUN_FILE, "samples.jsonl"),
     *each("synth again", at(SYNTH, out="{synthesised/samples.jsonl=@}"), "object noise", "samples.jsonl"),

@@ -69,8 +69,6 @@ def _other(make: Callable[[Path], object]) -> Maker:
     return made
 
 
-_LINES = "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
-
 KINDS: Final[dict[str, Maker]] = {
     "empty": text(""),
     "nul": text("\0" * 4096),
@@ -84,17 +82,14 @@ KINDS: Final[dict[str, Maker]] = {
     "object": text("{}\n"),
     "digits": text('{"a": ' + "9" * 9999 + "}\n"),
     "deep": text('{"a": ' * 100_000),
-    "nested": text('{"a": ' * 600 + "1" + "}" * 600 + "\n"),
-    "bomb": text("a0: &a0 [x]\n" + _LINES),
     "tags": text(f"a: !!python/object/apply:builtins.exec [{CODE.strip()!r}]\n"),
     "twice": text("a: 1\na: 2\n"),
     "pickle": raw(pickle.dumps(Runs())),
-    "fifo": _other(os.mkfifo),
     "folder": _other(Path.mkdir),
     "loop": _other(lambda path: path.symlink_to(path.name)),
     "missing": _other(lambda path: None),
 }
-"""What may stand in place of any file: `{fifo.yaml}`, or `{base/config.json=fifo}` in a copy of a folder."""
+"""What may stand in place of any file: `{noise.yaml}`, or `{base/config.json=nul}` in a copy of a folder."""
 
 _SLOT: Final = re.compile(r"\{([^{}=]+)(?:=([\w-]+))?\}")
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from data_synth.config import SynthConfig
+from data_synth.plan import plan_samples
+from data_synth.reuse import num_done
 from gatt.data.sample import GattSample, read_samples
 from gatt.errors import StoreError
+from gatt.sources.load import load_dialogues
 from tests.support.runs.synth_runs import make
 
 
@@ -76,6 +79,42 @@ def test_a_stop_while_the_others_are_drawn_loses_nothing(config, tmp_path, call)
     make(stopped)
     whole, again = ((folder / "samples.jsonl").read_bytes() for folder in folders)
     assert again == whole
+
+
+def test_a_gap_that_an_old_expectation_made_is_drawn_again(config) -> None:
+    path = Path(config.source.path or "")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+    def expect(*answers: str) -> None:
+        for row in rows:
+            row["messages"][2]["expect"] = {"any_of": [*answers]}
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+    def first_gaps() -> int:
+        return sum(s.targets[1].reply is None for s in read_samples(result.samples))
+
+    expect("nobody says that")
+    result, _ = make(config)
+    store = result.samples
+    plan = plan_samples(load_dialogues(config.source, None)[0], config.instructions.load(), config)
+    assert (first_gaps(), num_done(store, plan)) == (10, 10)
+    # Any reply holds one of these now.
+    expect("tennis", "gardening", "inside", "Rain")
+    plan = plan_samples(load_dialogues(config.source, None)[0], config.instructions.load(), config)
+    before = store.read_bytes()
+    assert num_done(store, plan) == 0
+    assert store.read_bytes() == before
+    with pytest.raises(StoreError, match=r"plan\.digest"):
+        make(config)
+    # Where the expectation stayed, the gap does.
+    for row in rows[1:]:
+        row["messages"][2]["expect"] = {"any_of": ["nobody says that"]}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    plan = plan_samples(load_dialogues(config.source, None)[0], config.instructions.load(), config)
+    num = num_done(store, plan)
+    result, _ = make(config)
+    assert result.num_new == 10 - num > 0
+    assert 0 < first_gaps() < 10
 
 
 def test_a_changed_entry_is_drawn_again_and_named(config, caplog) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from eval import run as run_module
-from eval.config import EvalConfig
+from eval.commands.eval import renew
+from eval.config import EvalConfig, finished_config
 from eval.metrics.curves import CurvePoint
 from eval.records.samples import read_samples
 from eval.report.data.selection import SCHEMA
@@ -18,7 +19,7 @@ from eval.run import EvalResult, evaluate
 from gatt.cli import main
 from gatt.data.instruction import Instruction
 from gatt.data.training_marks import TrainedOn, write_marks
-from gatt.errors import CatalogError, ConfigError, DataError, ModelError, StoreError
+from gatt.errors import CatalogError, ConfigError, DataError, ModelError, StaleError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.generation.config import EngineConfig
 from gatt.generation.local.engine import EngineCounters
@@ -247,14 +248,33 @@ def test_a_first_start_without_a_reply_leaves_the_folder_to_other_settings(confi
 
 
 def test_another_configuration_or_other_weights_in_the_folder_are_refused(config) -> None:
-    run(config)
+    whole, _ = run(config)
     with pytest.raises(StoreError, match=r"belongs to another run.*seed 0 -> 1"):
         run(replace(config, seed=1))
     (config.adapters["gatt"] / "adapter_model.safetensors").write_bytes(b"other weights")
-    with pytest.raises(StoreError, match=r"arm 'gatt' was rolled out with other weights .* folder"):
+    with pytest.raises(StaleError, match=r"arm 'gatt' was rolled out with other weights") as stale:
         run(config)
     # The other arms do not depend on it.
     assert run(replace(config, arms=("base",), adapters={}))[0].num_new == 0
+    before = (config.output_dir / "rollouts.jsonl").read_bytes()
+    assert "the adapter of gatt changed" in renew(config, stale.value)
+    assert (config.output_dir / "rollouts.before.jsonl").read_bytes() == before
+    result, engine = run(config)
+    assert 0 < result.num_new < whole.num_new
+    assert {name for _, _, name in engine.calls} == {"gatt"}
+
+
+def test_replies_to_other_cases_are_told_from_those_under_other_settings(config) -> None:
+    whole, _ = run(config)
+    path = Path(config.source.path)
+    path.write_text(path.read_text("utf-8").replace("day 1", "day one"), encoding="utf-8")
+    with pytest.raises(StoreError, match="belongs to another run") as refused:
+        run(replace(config, seed=1))
+    assert not isinstance(refused.value, StaleError)
+    with pytest.raises(StaleError, match="belongs to other cases") as stale:
+        run(config)
+    assert "the cases changed" in renew(config, stale.value)
+    assert run(config)[0].num_new == whole.num_new
 
 
 def test_arms_and_histories_can_be_added_to_a_folder_and_left_out_again(config, tmp_path) -> None:

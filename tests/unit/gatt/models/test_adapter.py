@@ -46,7 +46,6 @@ def test_embeddings_saved_along_are_no_misfit(tmp_path: Path) -> None:
         ("adapter_model.safetensors", lambda p: p.write_bytes(p.read_bytes()[:100]), ("safetensors",)),
         ("adapter_config.json", lambda p: p.write_text("{}"), ("adapter_config.json", "None", "'LORA'")),
         ("adapter_config.json", changed(task_type="CHAT"), ("CHAT",)),
-        ("adapter_config.json", changed(lora_alpha=1e999), ("lora_alpha", "inf")),
     ],
 )  # fmt: skip
 def test_a_broken_adapter(copied: Path, file: str, change: Any, facts: tuple[str, ...]) -> None:
@@ -121,20 +120,18 @@ def test_patterns_are_expanded_to_the_modules_that_were_trained(
 @pytest.mark.parametrize(
     ("target", "facts"),
     [
-        ("(q|v)_proj)", ("target_modules", "no regular expression")),
-        (r"(.*\.)?nowhere\d", ("tiny", "matches no module", "nowhere")),
-        ("(a|a|.)*" * 30 + "$$b", ("pattern", "processor time")),
+        ("(q|v)_proj)", ("copied", "unbalanced parenthesis")),
+        (r"(.*\.)?nowhere\d", ("adapter_config.json", "tiny", "matches no module", "nowhere")),
     ],
 )
-def test_a_pattern_that_is_broken_matches_nothing_or_does_not_end(
-    copied: Path, target: str, facts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+def test_a_pattern_that_is_broken_or_matches_nothing(
+    copied: Path, target: str, facts: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("gatt.models.adapter_patterns._MOST_SECONDS", 0.1)
     changed(target_modules=target)(copied / "adapter_config.json")
     with pytest.raises(ModelError) as caught:
         attach(copied)
     said = str(caught.value)
-    assert [fact for fact in ("adapter_config.json", *facts) if fact not in said] == []
+    assert [fact for fact in facts if fact not in said] == []
     assert "\n" not in said
 
 

@@ -54,13 +54,6 @@ def test_whatever_a_template_raises_names_its_line(template: str, line: int, fac
     assert "\n" not in str(raised.value)
 
 
-def test_a_template_that_does_not_end_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gatt.models.chat_template._MOST_SECONDS", 0.1)
-    loop = "{% for i in range(99999) %}"
-    with pytest.raises(TemplateError, match=r"in its line 2: .*TimeoutError"):
-        inspect_template(chatml(f"a\n{loop}{loop}{{% endfor %}}{{% endfor %}}"))
-
-
 class TestTrap5JoinedAndApart:
     """Ids of prompt and target must be those of the joint text."""
 

@@ -63,9 +63,8 @@ def test_links_devices_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
         assert os.read(reader, 100) == b"through"
     finally:
         os.close(reader)
-    for place in (pipe, tmp_path):
-        with pytest.raises(StoreError, match=str(place)):
-            atomic_write_text(place, "to nobody")
+    with pytest.raises(StoreError, match=str(tmp_path)):
+        atomic_write_text(tmp_path, "to nobody")
     assert sorted(os.listdir(tmp_path)) == ["kept.txt", "link.txt", "pipe"]
 
 

@@ -64,15 +64,23 @@ def test_what_is_done_is_not_counted_again(bot: Path) -> None:
     (folder / "checkpoint-2").mkdir(parents=True)
     to_come = {"num_samples": 6, "target_tokens": 60, "samples_file": train.config.samples[0]}
     earlier = {"synth": StagePlan(summary="", model=None, **to_come)}
-    assert train_plan(train.config, earlier).share_done == pytest.approx(2 / 30)
+    # Its samples will be others.
+    assert train_plan(train.config, earlier).share_done == 0.0
     kept = write_samples(bot / "kept.jsonl", [sample(n, 2) for n in range(3)])
     begun = write_samples(bot / "begun.jsonl", [])
     both = replace(train.config, samples=(begun, kept))
     synth = replace(earlier["synth"], samples_file=begun)
     said = train_plan(both, {"synth": synth}).summary
     assert "6 samples to come, at most; 3 samples, 3 rows" in said
-    (folder / "train.json").write_text('{"status": "finished"}', encoding="utf-8")
-    assert train_plan(train.config, earlier).share_done == 1.0
+    alone = replace(train.config, samples=(kept,))
+    assert train_plan(alone, {}).share_done == pytest.approx(2 / 15)
+    record = folder / "train.json"
+    record.write_text('{"status": "finished"}', encoding="utf-8")
+    assert train_plan(alone, {}).share_done == 1.0
+    (folder / "adapter").mkdir()
+    (folder / "adapter" / "adapter_model.safetensors").touch()
+    record.write_text('{"status": "finished", "identity": {"samples": ["x"]}}', encoding="utf-8")
+    assert train_plan(alone, {}).share_done == 0.0
     rows = bot / "run" / "eval" / "rollouts.jsonl"
     rows.parent.mkdir()
     rows.write_text("{}\n", encoding="utf-8")

@@ -10,11 +10,12 @@ import pytest
 from peft import PeftModel
 from transformers import MixtralConfig, MixtralForCausalLM
 
-from gatt.errors import StoreError
+from gatt.commands.train import execute, renew
+from gatt.errors import StaleError, StoreError
 from gatt.train.config import LoraSettings
 from gatt.train.record import read_training
 from gatt.train.run import train
-from gatt.train.run_folder import TrainStore
+from gatt.train.run_folder import FILES, TrainStore, refuse_stale
 from gatt.train.trainer import RowTrainer
 from tests.support.models.combs import combs_of
 from tests.support.models.first_step import ready
@@ -110,9 +111,18 @@ def test_other_files_under_the_same_name_are_another_run(make: Any, tmp_path: Pa
     tiny_llama(tiny_tokenizer(), seed=5).save_pretrained(folder)
     with pytest.raises(StoreError, match=r"changed: model_digest"):
         train(config)
+    refuse_stale(config)
     write_samples(config.samples[0], [sample(9, 2)])
     with pytest.raises(StoreError, match=r"changed: .*samples \["):
         train(config)
+    with pytest.raises(StaleError, match=r"changed: samples \[") as refused:
+        execute(config)
+    # `gatt run` sets the folder aside.
+    weights = (config.output_dir / "adapter" / FILES[0]).read_bytes()
+    assert str(config.output_dir) in renew(config, refused.value)
+    (before,) = config.output_dir.parent.glob(f"{config.output_dir.name}.before*")
+    assert (before / "adapter" / FILES[0]).read_bytes() == weights
+    assert execute(config).startswith("trained: ")
 
 
 def test_a_folder_of_something_else_is_refused(make: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from gatt.commands.run.command import execute_run
-from gatt.errors import ConfigError, StoreError
+from gatt.errors import ConfigError, StaleError, StoreError
 from gatt.stages.run_file import load_run
 
 
@@ -42,10 +42,13 @@ class Stages:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[tuple[str, Fake]] = []
         self.refuses: str | None = None
+        self.stale: set[str] = set()
         self.entries: list[importlib.metadata.EntryPoint] = []
         for name in ("eval", "synth", "train"):
             module = ModuleType(f"fake_stage_{name}")
             vars(module).update(CONFIG=Fake, MODEL="inner.note", execute=self._executor(name))
+            if name != "synth":
+                vars(module).update(renew=self._renew)
             monkeypatch.setitem(sys.modules, module.__name__, module)
             entry = importlib.metadata.EntryPoint(name, module.__name__, "gatt.commands")
             self.entries.append(entry)
@@ -59,10 +62,16 @@ class Stages:
         def execute(config: Fake) -> str:
             if self.refuses == name:
                 raise StoreError(f"{config.output_dir}: belongs to another configuration")
+            if name in self.stale:
+                raise StaleError(f"{config.output_dir}: other inputs", (name,))
             self.done.append((name, config))
             return f"{name} made it"
 
         return execute
+
+    def _renew(self, config: Fake, error: StaleError) -> str:
+        self.stale -= {*error.parts}
+        return f"{config.output_dir.name} was stale"
 
 
 @pytest.fixture
@@ -175,6 +184,21 @@ def test_a_refused_stage_leaves_the_older_run_file(tmp_path, stages) -> None:
         execute_run(load_run(path, ["train.num=9"]))
     assert written.read_text(encoding="utf-8") == before
     assert [name for name, _ in stages.done] == ["synth", "train", "eval", "synth"]
+
+
+def test_what_was_made_of_other_inputs_is_set_aside_with_a_line_and_made_anew(
+    tmp_path, stages, capsys
+) -> None:
+    stages.stale = {"train", "eval"}
+    execute_run(load_run(write(tmp_path, WHOLE)))
+    assert [name for name, _ in stages.done] == ["synth", "train", "eval"]
+    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert said[2:4] == [f"[2/3] train -> {tmp_path}/out/train", "train was stale"]
+    assert "out was stale" in said
+    # A stage that cannot set anything aside refuses.
+    stages.stale = {"synth"}
+    with pytest.raises(StaleError, match="other inputs"):
+        execute_run(load_run(write(tmp_path, WHOLE)))
 
 
 def test_a_check_refuses_before_any_stage_runs(tmp_path, stages) -> None:

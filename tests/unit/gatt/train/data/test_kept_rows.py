@@ -57,7 +57,7 @@ def test_rows_on_disk_are_those_in_memory(run: Run) -> None:
 
 def test_kept_rows_are_not_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run.rows()
-    monkeypatch.setattr(rows_module, "encode_sample", None)
+    monkeypatch.setattr(rows_module, "combs_of_sample", None)
     again = run.rows()
     assert columns(again.rows) == columns(first.rows)
     assert again.report == first.report
