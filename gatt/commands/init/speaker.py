@@ -7,18 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-_NAME: Final = r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z])|de|van|von|der|da))*(?<! the)"
+_NAME: Final = (
+    r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z][a-z]+(?:,|$))|de|van|von|der|da))*(?<! the)"
+)
 _COMPANY: Final = r"[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
 _ROLE: Final = re.compile(
-    r"(?i:^(?:please |always )*(?:you are|you['’]re|act as|act like|speak as|answer as|reply as|play"
-    r"|pretend to be|be|your name is|call yourself|you are called)) (?:(?i:named|called) )?(?P<rest>.+)$"
+    r"(?i:^(?:please |always |from now on,? |i want you to |your job is to |you (?:will|must|should) )*(?:you are|you['’]re"
+    r"|act as|act like|speak as|answer as|reply as|role-?play as|respond as|behave (?:as|like)|impersonate|play(?: the role of)?"
+    r"|pretend (?:to be|you are)|be|your name is|call yourself|you are called|your role is)) "
+    r"(?:(?i:named|called) )?(?P<rest>.+)$"
 )
-_FIRST_NAME: Final = re.compile(rf"^(?P<name>{_NAME})(?=,|$| (?:from|at|of|for|and|who)\b)")
+_FIRST_NAME: Final = re.compile(
+    rf"^(?P<name>{_NAME})(?=,|$| (?:from|at|of|for|and|who|in|the|working)\b)"
+)
 _AGE: Final = re.compile(
     r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$)|\b(?P<years>\d{1,3}) years old\b"
 )
 _WORK: Final = re.compile(
-    r"(?:^|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:[A-Z][a-z]+ )?[a-z][\w'’ -]*?"
+    r"(?:^ *|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:[A-Z][a-z]+ )?[a-z][\w'’ -]*?"
     r"(?: of (?:an?|this|our) [a-z][\w'’ -]*?)?)"
     r"(?= (?:of|at|for|from|in|named|called|who|with)\b|,|$| and )"
 )
@@ -29,6 +35,14 @@ _TEAM: Final = (
 _AT: Final = re.compile(
     rf"\b(?:{_TEAM}|of|at|for|with) (?:the |our )?(?:[a-z]+ ){{0,3}}?(?P<company>{_COMPANY})"
 )
+_SERVES: Final = re.compile(
+    r"\b(?:assistant|bot|agent|helper|receptionist|concierge|representative|rep|advis[eo]r|consultant|clerk|host(?:ess)?"
+    r"|manager|operator|librarian|support|service|team|desk|employee|staff|seller|waiter|waitress|guide|secretary"
+    r"|teller|butler|voice|face|mascot|nurse|doctor|dentist|pharmacist|teacher|tutor|coach|trainer|planner|chef|cook"
+    r"|recruiter|CEO|founder|owner|director|expert|chatbot|salesperson|member|editor|head|chief|president)s?\b",
+    re.IGNORECASE,
+)
+"""Words of those who are "of" a company, as others are "of" a sea or a village."""
 _FROM: Final = re.compile(rf"\b(?:from|(?:who )?liv(?:es?|ing) in|based in) (?P<home>{_COMPANY})")
 _FROM_COMPANY: Final = re.compile(
     rf"\bfrom (?:the )?(?P<company>(?=[^,]*\b(?:Bank|Inc|Ltd|GmbH|AG|Corp|Group|Hotel|Shop|Store|Clinic"
@@ -46,6 +60,17 @@ _SPEAKS: Final = re.compile(
 _EMPTY: Final = frozenset({
     "helpful", "friendly", "polite", "good", "great", "nice", "kind", "useful", "expert", "professional",
 })  # fmt: skip
+
+
+_FOREIGN_ROLE: Final = re.compile(
+    r"(?i:^(?:du bist|sie sind|du heißt|sie heißen|dein name ist|eres|usted es|te llamas|tu nombre es|actúa como|actúe como"
+    r"|tu es|vous êtes|tu t['’]appelles|vous vous appelez|ton nom est|agis comme|sei|você é|je bent|jij bent)) (?P<rest>.+)$"
+)
+_OF_COMPANY: Final = re.compile(
+    r"(?<=[\w,] )(?:des|der|von|vom|bei|beim|für|del|de la|para|chez|du|della|van) "
+    r"(?P<company>(?:Dr\. )?[A-ZÄÖÜÉ][\w'’&-]*(?: (?:(?:Dr|St)\. )?[A-ZÄÖÜÉ][\w'’&-]*)*)"
+)
+_AT_HOME: Final = re.compile(r"\b(?:aus|à|en|in|a) (?P<home>[A-ZÄÖÜÉ][\w'’-]+)")
 
 
 @dataclass(frozen=True)
@@ -80,6 +105,8 @@ def speaker_of(clause: str) -> Speaker | None:
         rest = works["rest"]
     elif role := _ROLE.match(text):
         rest = role["rest"]
+    elif role := _FOREIGN_ROLE.match(text):
+        return _of_foreign(role["rest"])
     else:
         return None
     left = rest
@@ -97,7 +124,9 @@ def speaker_of(clause: str) -> Speaker | None:
     take(_AGE, "age")
     work = _WORK.search(left)
     take(_WORK, "work")
-    take(_AT, "company")
+    place = _AT.search(left)
+    if place and (not place[0].startswith("of ") or _SERVES.search(text)):
+        take(_AT, "company")
     take(_FROM_COMPANY, "company")
     take(_FROM, "home")
     if "company" in facts:
@@ -127,3 +156,18 @@ def speaker_of(clause: str) -> Speaker | None:
     if not facts:
         return None
     return Speaker(facts, titles, " ".join(re.sub(r"[^\w\s'’-]", " ", left).split()))
+
+
+def _of_foreign(rest: str) -> Speaker | None:
+    """Return the facts that are the same in every language: name, company and home."""
+    facts: dict[str, tuple[str, ...]] = {}
+    for fact, pattern in (("name", _FIRST_NAME), ("company", _OF_COMPANY), ("home", _AT_HOME)):
+        if match := pattern.search(rest):
+            value = match[fact]
+            # "des Möbelhauses Eichwald" is Eichwald, and may be said so.
+            facts[fact] = tuple(
+                dict.fromkeys((value, value.rpartition(" ")[2] if fact == "company" else value))
+            )
+            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
+    left = " ".join(re.sub(r"[^\w\s'’-]", " ", rest).split())
+    return Speaker(facts, (), left) if facts else None
