@@ -7,17 +7,23 @@ from collections.abc import Iterator
 from typing import Final
 
 _ASKS: Final = (
-    r"(?:please |always |never |only |just |also |do not |don['’]t |you (?:must|should|have to|may|can|will) )+"
-    r"|(?:answer|reply|respond|speak|talk|mention|ask|end|finish|close|start|begin|open|use|be|keep|avoid|write|refer"
-    r"|sign|act|play|offer|include|recommend|remind|say|tell|stay|call|address|format|list|give|sound|make|limit"
-    r"|discuss|promise|share|reveal|insult|stick|help|explain|suggest|quote|name|repeat|greet|thank|apologi[sz]e"
+    r"(?:please |always |never |only |just |also |do not |don['’]t |you (?:must|should|have to|may|can"
+    r"|will) )+"
+    r"|(?:answer|reply|respond|speak|talk|mention|ask|end|finish|close|start|begin|open|use|be|keep|avoid"
+    r"|write|refer"
+    r"|sign|act|play|offer|include|recommend|remind|say|tell|stay|call|address|format|list|give|sound|make"
+    r"|limit"
+    r"|discuss|promise|share|reveal|insult|stick|help|explain|suggest|quote|name|repeat|greet|thank"
+    r"|apologi[sz]e"
     r"|translate|summari[sz]e|point|add|put|return|output|wrap|do not|don['’]t|never|always|you are|you['’]re"
     r"|your name is"
     r"|you (?:work|speak|answer|reply|write|talk|mention|use|end|start|love|like|enjoy|live)"
-    r"|refuse|decline|pretend|role-?play|behave|summari[sz]e|sell|send|invent|guess|ignore|focus|treat|consider)\b"
+    r"|refuse|decline|pretend|role-?play|behave|summari[sz]e|sell|send|invent|guess|ignore|focus|treat"
+    r"|consider)\b"
     # Words that are nouns or adjectives as well ("polite and correct") ask for something in front of a thing.
     r"|(?:always |never )*(?:correct|describe|roll|cite|confirm|check|link|show|present|provide|teach|guide"
-    r"|praise|encourage|warn|propose|continue|let|remember|introduce|narrate|stop|compare|define|state|highlight"
+    r"|praise|encourage|warn|propose|continue|let|remember|introduce|narrate|stop|compare|define|state"
+    r"|highlight"
     r"|pick|choose|solve|translate|grade|decide|book|cancel)"
     r"(?= (?:the|a|an|any|every|each|all|exactly|only|at|one|two|three|no|my|your|their|our|his|her|its|what"
     r"|how|which|who|when|where|whether|them|him|it)\b)"
@@ -27,14 +33,15 @@ _DOES: Final = (
     r"|uses?|talks?|responds?|gives?)\b"
 )
 _MEASURE: Final = (
-    r"(?:in )?(?:at most|at least|no more than|not more than|up to|under|max(?:imum)?|exactly|höchstens|maximal"
+    r"(?:in )?(?:at most|at least|no more than|not more than|up to|under|max(?:imum)?|exactly|höchstens"
+    r"|maximal"
     r"|máximo|au maximum) (?:a )?[\w-]+ (?:short |whole )?"
     r"(?:word|sentence|line|paragraph|character|bullet|Wort|Wört|Sätz|Satz|Zeile|palabra|frase|mot|phrase)"
 )
 _NONE: Final = r"(?:no|keine?n?) (?!more\b|less\b|fewer\b|longer\b|later\b|matter\b|one\b)"
 _FOREIGN: Final = (
-    r",?\s+(?:und|y|e|et)\s+(?=(?:ne |no )?(?:antwort|sag|nenn|erwähn|verwend|benutz|nutz|sei\b|bleib|frag|beend"
-    r"|beginn|halt|schreib|gib\b|stell|weise|biet|empfehl|empfiehl|sie(?:ze)|du(?:ze)|sprich|respond|contest"
+    r",?\s+(?:und|y|e|et)\s+(?=(?:ne |no )?(?:antwort|sag|nenn|erwähn|verwend|benutz|nutz|sei\b|bleib|frag"
+    r"|beend|beginn|halt|schreib|gib\b|stell|weise|biet|empfehl|empfiehl|sieze|duze|sprich|respond|contest"
     r"|menciona|usa\b|uses\b|termina|empieza|pregunta|habla|trata|ofrece|escribe|mantén|en un máximo|répond"
     r"|mentionne|utilise|termine|commence|demande|parle|vouvoie|tutoie|propose|écri|reste|dépasse|évite))"
 )
@@ -51,7 +58,8 @@ _DENIAL: Final = re.compile(
     re.IGNORECASE,
 )
 _CONDITION: Final = re.compile(
-    r"(?:(?:but|and|so|then|otherwise),? )?(?:(?:only |even )?if|when(?:ever)?|unless|until|once|in case|as soon as|wenn|falls|sobald|si"
+    r"(?:(?:but|and|so|then|otherwise),? )?(?:(?:only |even )?if|when(?:ever)?|unless|until|once|in case"
+    r"|as soon as|wenn|falls|sobald|si"
     r"|cuando|quand|lorsque)\b",
     re.IGNORECASE,
 )

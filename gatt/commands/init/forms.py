@@ -26,7 +26,7 @@ def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgem
         keys = keys if len(keys) == len(pieces) else []
     spec = VerifierSpec("json_object", {"keys": keys, "may_be_empty": True} if keys else {})
     shown = ", ".join(f'"{key}"' for key in keys or ("answer",))
-    whole = json.dumps({key: "It is there." for key in keys or ("answer",)})
+    whole = json.dumps(dict.fromkeys(keys or ("answer",), "It is there."))
     return PartJudgement(
         f"JSON with {shown}" if keys else "JSON",
         (spec,),

@@ -16,32 +16,40 @@ from typing import Any, Final
 import yaml
 
 from gatt.commands.init.clauses import clauses
+from gatt.commands.init.foreign import CODES, foreign_mention, foreign_never
+from gatt.commands.init.forms import json_keys, options
 from gatt.commands.init.rule import PartJudgement, SentencePart
 from gatt.commands.init.speaker import speaker_of
-from gatt.commands.init.forms import json_keys, options
-from gatt.commands.init.foreign import CODES, foreign_mention, foreign_never
 from gatt.commands.init.topics import ask, ask_never, for_user, leave_out, mention, never, only
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.spec import VerifierSpec
 
-_DENIED: Final = re.compile(r"\b(?:never|not|avoid|without|no|stop)\b|n['’]t\b", re.IGNORECASE)
+_DENIED: Final = re.compile(
+    r"\b(?:never|not|avoid|without|no|stop|keine?n?|nicht|nie|niemals|ohne|nunca|sin|jamais|sans|pas)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
 _CONDITION: Final = re.compile(
     r"\b(?:if|when|whenever|unless|until|wenn|falls|cuando|quand)\b|^si\b|^instead\b"
-    r"|(?<!at least )(?<!exactly )(?<!only )(?<!just )\bonce\b(?! (?:per|a|in|every)\b)|\bwhere (?:possible|needed|useful)\b"
+    r"|(?<!at least )(?<!exactly )(?<!only )(?<!just )\bonce\b(?! (?:per|a|in|every)\b)|\bwhere (?:possible"
+    r"|needed|useful)\b"
     r"|\bbefore (?!(?:answer|reply|help|respond)ing)\w+ing\b"
-    r"|\b(?:bullet\w*|lists?|tables?|emojis?|headings?|code blocks?|viñetas|puces)\b[^.;]* (?:for|para|pour|für)\b"
+    r"|\b(?:bullet\w*|lists?|tables?|emojis?|headings?|code blocks?|viñetas|puces)\b[^.;]* (?:for|para|pour"
+    r"|für)\b"
     r"(?! (?:every|each|all|any|your|everything|clarity|readability|me|us|the user|better|easy)\b)",
     re.IGNORECASE,
 )
 _OF_A_PIECE: Final = (
     r"^(?:and )?each\b|\b<in_a_piece>s?\b(?=.*\b(?:words?|characters?|sentences?|lines?|case)\b)"
-    r"|^(?:keep|limit|write) (?:<quote>|(?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?|values?"
+    r"|^(?:keep|limit|write) (?:<quote>|(?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?"
+    r"|values?"
     r"|comments?|variables?|dates?|functions?|constants?|labels?)\b)"
 )
 """What says something of a piece of the reply: no rule of whole replies fits."""
 _DENIED_ALL: Final = re.compile(
-    r"^(?:(?:please|always|and|also|so) )*(?:(?:use|be|have|write|speak) no|never|do not|don['’]t|avoid|no|without|use no|no uses?|keine?n?"
+    r"^(?:(?:please|always|and|also|so) )*(?:(?:use|be|have|write|speak) no|never|do not|don['’]t|avoid|no"
+    r"|without|use no|no uses?|keine?n?"
     r"|n['’]?utilise[zr]? (?:pas|jamais))\b(?! (?:more|less|fewer|longer)\b)",
     re.IGNORECASE,
 )
@@ -54,9 +62,9 @@ _NUMBERS: Final = {
         ("a", "an", "a single", "ein", "eine", "einem", "einen", "einer", "un", "una", "une"), 1
     ),
     **{"forty": 40, "sixty": 60, "eighty": 80, "hundred": 100},
-    **dict(zip("zwei drei vier fünf zehn".split(), (2, 3, 4, 5, 10), strict=True)),
-    **dict(zip("dos tres cuatro cinco diez".split(), (2, 3, 4, 5, 10), strict=True)),
-    **dict(zip("deux trois quatre cinq dix".split(), (2, 3, 4, 5, 10), strict=True)),
+    **dict(zip(["zwei", "drei", "vier", "fünf", "zehn"], (2, 3, 4, 5, 10), strict=True)),
+    **dict(zip(["dos", "tres", "cuatro", "cinco", "diez"], (2, 3, 4, 5, 10), strict=True)),
+    **dict(zip(["deux", "trois", "quatre", "cinq", "dix"], (2, 3, 4, 5, 10), strict=True)),
 }
 _MOST_EXAMPLES: Final = 3
 
@@ -120,7 +128,7 @@ def read_table() -> Mapping[str, Any]:
 
 
 def _with_denial(rule: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a rule; one of a `thing` as two: that it is there, and, behind a word that denies, that it is not."""
+    """Yield a rule; one of a `thing` as two: that it is there, and, where it is denied, that it is not."""
     if "thing" not in rule:
         yield rule
         return
@@ -314,6 +322,9 @@ def _part(
     found["own_np"] = for_user(found.get("np", "your patience"))
     made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, found)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
+    if spec["kind"] == "ends_with" and found["topic"][-1:].isalnum():
+        # A sentence at the end may have its stop.
+        spec["any_of"] = [found["topic"], f"{found['topic']}.", f"{found['topic']}!"]
     obey = _filled(rule.get("obey", "{reply}"), {**found, "reply": "{reply}"})
     return PartJudgement(
         made["about"],

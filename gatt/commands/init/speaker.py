@@ -12,9 +12,12 @@ _NAME: Final = (
 )
 _COMPANY: Final = r"[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
 _ROLE: Final = re.compile(
-    r"(?i:^(?:please |always |from now on,? |i want you to |your job is to |you (?:will|must|should) )*(?:you are|you['’]re"
-    r"|act as|act like|speak as|answer as|reply as|role-?play as|respond as|behave (?:as|like)|impersonate|play(?: the role of)?"
-    r"|pretend (?:to be|you are)|be|your name is|call yourself|you are called|your role is)) "
+    r"(?i:^(?:please |always |from now on,? |i want you to |your job is to |you (?:will|must"
+    r"|should) )*(?:you are|you['’]re"
+    r"|act as|act like|speak as|answer as|reply as|role-?play as|respond as|behave (?:as|like)|impersonate"
+    r"|play(?: the role of)?"
+    r"|pretend (?:to be|you are)|as(?= (?:the|an?) [^,]+, you\b)|be|your name is|call yourself"
+    r"|you are called|your role is)) "
     r"(?:(?i:named|called) )?(?P<rest>.+)$"
 )
 _FIRST_NAME: Final = re.compile(
@@ -36,10 +39,14 @@ _AT: Final = re.compile(
     rf"\b(?:{_TEAM}|of|at|for|with) (?:the |our )?(?:[a-z]+ ){{0,3}}?(?P<company>{_COMPANY})"
 )
 _SERVES: Final = re.compile(
-    r"\b(?:assistant|bot|agent|helper|receptionist|concierge|representative|rep|advis[eo]r|consultant|clerk|host(?:ess)?"
-    r"|manager|operator|librarian|support|service|team|desk|employee|staff|seller|waiter|waitress|guide|secretary"
-    r"|teller|butler|voice|face|mascot|nurse|doctor|dentist|pharmacist|teacher|tutor|coach|trainer|planner|chef|cook"
-    r"|recruiter|CEO|founder|owner|director|expert|chatbot|salesperson|member|editor|head|chief|president)s?\b",
+    r"\b(?:assistant|bot|agent|helper|receptionist|concierge|representative|rep|advis[eo]r|consultant|clerk"
+    r"|host(?:ess)?"
+    r"|manager|operator|librarian|support|service|team|desk|employee|staff|seller|waiter|waitress|guide"
+    r"|secretary"
+    r"|teller|butler|voice|face|mascot|nurse|doctor|dentist|pharmacist|teacher|tutor|coach|trainer|planner"
+    r"|chef|cook"
+    r"|recruiter|CEO|founder|owner|director|expert|chatbot|salesperson|member|editor|head|chief"
+    r"|president)s?\b",
     re.IGNORECASE,
 )
 """Words of those who are "of" a company, as others are "of" a sea or a village."""
@@ -52,7 +59,7 @@ _NAMED: Final = re.compile(rf"\b(?:named|called|name is) (?P<name>{_NAME})")
 _KIND: Final = re.compile(r"(?:^|, )(?P<kind>an? [a-z][\w'’ -]*?)(?=,|$)")
 _WORKS_FOR: Final = re.compile(
     rf"(?i:^you (?:work|speak|answer|are here) (?:for|at)) "
-    rf"(?P<company>{_COMPANY}|(?:the|an?|our) [a-z][\w'’ -]*)(?P<rest>.*)$"
+    rf"(?P<company>{_COMPANY}|(?:the|an?|our) [\w'’ -]+)(?P<rest>.*)$"
 )
 _SPEAKS: Final = re.compile(
     r"\b(?:assistant|chat ?bot|bot|agent|helper|ai|a\.i\.|language model)\b", re.IGNORECASE
@@ -63,12 +70,17 @@ _EMPTY: Final = frozenset({
 
 
 _FOREIGN_ROLE: Final = re.compile(
-    r"(?i:^(?:du bist|sie sind|du heißt|sie heißen|dein name ist|eres|usted es|te llamas|tu nombre es|actúa como|actúe como"
-    r"|tu es|vous êtes|tu t['’]appelles|vous vous appelez|ton nom est|agis comme|sei|você é|je bent|jij bent)) (?P<rest>.+)$"
+    r"(?i:^(?:du bist|sie sind|du heißt|sie heißen|dein name ist|eres|usted es|te llamas|tu nombre es"
+    r"|actúa como|actúe como"
+    r"|tu es|vous êtes|tu t['’]appelles|vous vous appelez|ton nom est|agis comme|sei|você é|je bent"
+    r"|jij bent)) (?P<rest>.+)$"
 )
 _OF_COMPANY: Final = re.compile(
-    r"(?<=[\w,] )(?:des|der|von|vom|bei|beim|für|del|de la|para|chez|du|della|van) "
+    r"(?<=\w )(?:des|der|von|vom|bei|beim|für|del|de la|para|chez|du|della|van) "
     r"(?P<company>(?:Dr\. )?[A-ZÄÖÜÉ][\w'’&-]*(?: (?:(?:Dr|St)\. )?[A-ZÄÖÜÉ][\w'’&-]*)*)"
+)
+_NAMED_ELSEWHERE: Final = re.compile(
+    r"\b(?:namens|nommée?|appelée?|llamad[oa]) (?P<name>[A-ZÄÖÜÉ][\w'’-]*(?: [A-ZÄÖÜÉ][\w'’-]*)*)"
 )
 _AT_HOME: Final = re.compile(r"\b(?:aus|à|en|in|a) (?P<home>[A-ZÄÖÜÉ][\w'’-]+)")
 
@@ -161,8 +173,14 @@ def speaker_of(clause: str) -> Speaker | None:
 def _of_foreign(rest: str) -> Speaker | None:
     """Return the facts that are the same in every language: name, company and home."""
     facts: dict[str, tuple[str, ...]] = {}
-    for fact, pattern in (("name", _FIRST_NAME), ("company", _OF_COMPANY), ("home", _AT_HOME)):
-        if match := pattern.search(rest):
+    for fact, pattern in (
+        ("name", _FIRST_NAME),
+        ("name", _NAMED_ELSEWHERE),
+        ("company", _OF_COMPANY),
+        ("home", _AT_HOME),
+    ):
+        match = pattern.search(rest)
+        if match and fact not in facts:
             value = match[fact]
             # "des Möbelhauses Eichwald" is Eichwald, and may be said so.
             facts[fact] = tuple(

@@ -133,7 +133,10 @@ def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     verb = re.sub(r"^(?:has|had)$", "have", found.get("verb", "have").lower())
     verb = verb if verb == "have" else verb.rstrip("s")
     asks = tuple(text.format(np=np, verb=verb) for text in table["ask"][how])
-    spec = VerifierSpec("question_about", {"topics": [topic]})
+    # "The pet's name" is "the name of your pet" as well.
+    owner, is_owned, owned = topic.replace("’", "'").partition("'s ")
+    params = {"topics": [owned], "beside": [[owner]]} if is_owned else {"topics": [topic]}
+    spec = VerifierSpec("question_about", params)
     return PartJudgement(
         f"asks about {topic}; add to topics the other words for it",
         (spec,),
@@ -143,7 +146,13 @@ def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
 
 
 _ASK_NEVER: Final = re.compile(
-    r"^(?:please )?(?:never|do not|don['’]t|you must not)(?: ever)? ask (?:(?:the |any )?\w+ )??(?:for|about) (?P<np>.+?)[.!]?$",
+    r"^(?:please )?(?:never|do not|don['’]t|you must not)(?: ever)? ask (?:(?:the |any )?\w+ )??(?:for"
+    r"|about) (?P<np>.+?)[.!]?$",
+    re.IGNORECASE,
+)
+_TOPICS_OF: Final = re.compile(
+    r"^(?:talking about|speaking about|discussing|mentioning|(?:the )?topics?(?: of| like| such as)?"
+    r"|discussions? (?:of|about)) ",
     re.IGNORECASE,
 )
 _EXAMPLES: Final = re.compile(r",? (?:such as|like|including|e\.g\.|for example),? ", re.IGNORECASE)
@@ -172,7 +181,17 @@ def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | Non
         terms = [quoted, *(m[1] for m in _QUOTED.finditer(found.get("more", "")))]
     else:
         np = found.get("np", found.get("that", ""))
-        if not np or _OPEN.search(np) or found["hit"].lower().startswith(("say", "add", "includ")):
+        is_kind = re.match(r"(?:other |[a-z]+ )?[a-z]+$", np) and found["hit"][:5].lower() in (
+            "menti",
+            "bring",
+            "refer",
+        )
+        if (
+            not np
+            or is_kind
+            or _OPEN.search(np)
+            or found["hit"].lower().startswith(("say", "add", "includ"))
+        ):
             return None
         terms = [term for some in _EXAMPLES.split(np) for term in _listed(some)]
     return PartJudgement(
@@ -218,11 +237,7 @@ def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...
             continue
         np, deed = match["np"], match["deed"]
         if match["verb"].lower() == "avoid":
-            np = re.sub(
-                r"^(?:talking about|speaking about|discussing|mentioning|(?:the )?topics?(?: of| like| such as)?|discussions? (?:of|about)) ",
-                "",
-                np,
-            )
+            np = _TOPICS_OF.sub("", np)
             deed = f"discuss {np}"
         np, deed = (re.sub(r"\banything\b", "something", one) for one in (np, deed))
         given = deed[:1].lower() + deed[1:]

@@ -14,6 +14,7 @@ from gatt.verifiers.forms.counts import MarkRule
 Mark = Literal[
     "bold", "bullet", "code", "code_block", "heading", "latex", "link", "numbered", "table", "url"
 ]
+Marks = Annotated[tuple[Mark, ...], MinLen(1)]
 _MARKS: Final[dict[str, re.Pattern[str]]] = {
     "bold": re.compile(r"\*\*[^\s*](?:[^*\n]*[^\s*])?\*\*|(?<!\w)__[^\s_][^_\n]*__(?!\w)"),
     "bullet": re.compile(r"^[ \t]*[-*+•][ \t]+\S", re.MULTILINE),
@@ -43,7 +44,7 @@ class Markup(MarkRule):
     kind = "markup"
     reads_markup = True
 
-    any_of: Annotated[tuple[Mark, ...], MinLen(1)]
+    any_of: Marks
 
     def decide(self, reply: str) -> Verdict:
         found = [hit for mark in self.any_of for hit in _MARKS[mark].finditer(reply)]

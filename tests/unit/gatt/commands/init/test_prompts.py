@@ -1,4 +1,4 @@
-"""How `gatt init` takes the prompts of a file apart: what becomes of each part that a reader sees."""
+"""System prompts as public projects write them: what becomes of each part that a reader sees in them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from gatt.commands.init.rule import SentencePart
 from gatt.commands.init.rules import find_parts, read_table
 from gatt.verifiers import check_all, overall
 
+PROMPTS = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text(encoding="utf-8"))
+LEAST_JUDGED = 0.65
+"""Of the parts of all prompts, by a rule or where a message asks for it."""
 IN_ROLE = ("It should be there tomorrow.",)
 OUT_OF_ROLE = ("As an AI language model, I cannot be anybody.",)
 
 
-def read_prompts(path: Path) -> list[dict[str, Any]]:
-    prompts: list[dict[str, Any]] = yaml.safe_load(path.read_text("utf-8"))
-    return prompts
+@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt["id"])
+def test_no_part_is_lost_or_judged_wrongly(prompt: dict[str, Any]) -> None:
+    parts = find_parts(prompt["prompt"])
+    assert lost_words(prompt["prompt"], parts) == []
+    seen = list(outcomes(prompt, parts))
+    assert [one for one in seen if one[1] in ("lost", "wrong")] == []
+    assert Counter(how for _, how, _ in seen)["named"] <= prompt["named"]
+
+
+def test_most_parts_are_judged() -> None:
+    num_named = sum(prompt["named"] for prompt in PROMPTS)
+    assert 1 - num_named / sum(len(prompt["parts"]) for prompt in PROMPTS) > LEAST_JUDGED
 
 
 def lost_words(prompt: str, parts: Sequence[SentencePart]) -> list[str]:
@@ -30,22 +43,22 @@ def lost_words(prompt: str, parts: Sequence[SentencePart]) -> list[str]:
     return [word for word in _words(prompt) if word not in common and word not in kept]
 
 
-def outcomes(prompt: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def outcomes(
+    prompt: Mapping[str, Any], parts: Sequence[SentencePart]
+) -> Iterator[tuple[str, str, str]]:
     """Yield each part as the reader has it, what became of it, and why.
 
     "rule" is judged rightly in every reply, "asked" at turns that ask for it, "named" as not judged (a
     judge is asked by its rubric, if there is one); "wrong" is judged by rules that pass bad replies or
     refuse good ones, "lost" is in no part.
     """
-    parts = find_parts(" ".join(prompt["prompt"].split()))
     for seen in prompt["parts"]:
         its = _parts_of(seen["part"], prompt["prompt"], parts)
-        yield seen["part"], *_outcome(seen, its)
+        lost = lost_words(seen["part"], parts)
+        yield seen["part"], *(("lost", ", ".join(lost)) if lost or not its else _outcome(seen, its))
 
 
 def _outcome(seen: Mapping[str, Any], its: Sequence[SentencePart]) -> tuple[str, str]:
-    if not its or lost_words(seen["part"], its):
-        return "lost", ", ".join(lost_words(seen["part"], its))
     # What else stands in the same clause is no part of it.
     rules = [part.rule for part in its if part.rule]
     if not rules:
@@ -74,9 +87,9 @@ def _parts_of(seen: str, prompt: str, parts: Sequence[SentencePart]) -> list[Sen
     there = []
     for part in parts:
         place = _place(part.about, prompt)
-        if place and min(place[1], end) - max(place[0], start) > 0:
-            there.append(part)
-        elif not place and _share(part.about, seen) >= 0.5:
+        if (place and min(place[1], end) - max(place[0], start) > 0) or (
+            not place and _share(part.about, seen) >= 0.5
+        ):
             there.append(part)
     return there
 
