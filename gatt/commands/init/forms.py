@@ -39,8 +39,8 @@ def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgem
 
 def options(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
     """Return the rule that a reply is one of the answers that the clause lists, and nothing else."""
-    listed = found.get("list") or found.get("list2", "")
-    answers = re.split(r",? or |, ", listed)
+    listed = found.get("list") or found.get("list2") or found.get("list3", "")
+    answers = [one.strip('"“”') for one in re.split(r",? or |, ", listed)]
     return PartJudgement(
         f"one of {listed}",
         (VerifierSpec("one_of", {"options": answers}),),

@@ -34,7 +34,7 @@ _CONDITION: Final = re.compile(
     r"\b(?:if|when|whenever|unless|until|wenn|falls|cuando|quand)\b|^si\b|^instead\b"
     r"|(?<!at least )(?<!exactly )(?<!only )(?<!just )\bonce\b(?! (?:per|a|in|every)\b)|\bwhere (?:possible"
     r"|needed|useful)\b"
-    r"|\bbefore (?!(?:answer|reply|help|respond)ing)\w+ing\b"
+    r"|^(?:\w+ )?ask\b.*\bfirst\b|\bbefore (?!(?:answer|reply|help|respond)ing)\w+ing\b"
     r"|\b(?:bullet\w*|lists?|tables?|emojis?|headings?|code blocks?|viñetas|puces)\b[^.;]* (?:for|para|pour"
     r"|für)\b"
     r"(?! (?:every|each|all|any|your|everything|clarity|readability|me|us|the user|better|easy)\b)",
@@ -42,9 +42,9 @@ _CONDITION: Final = re.compile(
 )
 _OF_A_PIECE: Final = (
     r"^(?:and )?each\b|\b<in_a_piece>s?\b(?=.*\b(?:words?|characters?|sentences?|lines?|case)\b)"
-    r"|^(?:keep|limit|write) (?:<quote>|(?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?"
-    r"|values?"
-    r"|comments?|variables?|dates?|functions?|constants?|labels?)\b)"
+    r"|^(?:(?:keep|limit|write) )?<quote>|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
+    r"|^(?:keep|limit|write) (?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?|values?"
+    r"|comments?|variables?|dates?|functions?|constants?|labels?)\b"
 )
 """What says something of a piece of the reply: no rule of whole replies fits."""
 _DENIED_ALL: Final = re.compile(

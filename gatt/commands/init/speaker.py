@@ -24,7 +24,7 @@ _FIRST_NAME: Final = re.compile(
     rf"^(?P<name>{_NAME})(?=,|$| (?:from|at|of|for|and|who|in|the|working)\b)"
 )
 _AGE: Final = re.compile(
-    r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$)|\b(?P<years>\d{1,3}) years old\b"
+    r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$| and\b)|\b(?P<years>\d{1,3}) years old\b"
 )
 _WORK: Final = re.compile(
     r"(?:^ *|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:[A-Z][a-z]+ )?[a-z][\w'’ -]*?"
@@ -58,7 +58,7 @@ _FROM_COMPANY: Final = re.compile(
 _NAMED: Final = re.compile(rf"\b(?:named|called|name is) (?P<name>{_NAME})")
 _KIND: Final = re.compile(r"(?:^|, )(?P<kind>an? [a-z][\w'’ -]*?)(?=,|$)")
 _WORKS_FOR: Final = re.compile(
-    rf"(?i:^you (?:work|speak|answer|are here) (?:for|at)) "
+    rf"(?i:^you (?:(?:work|speak|answer|are here) (?:for|at)|represent)) "
     rf"(?P<company>{_COMPANY}|(?:the|an?|our) [\w'’ -]+)(?P<rest>.*)$"
 )
 _SPEAKS: Final = re.compile(
@@ -76,7 +76,8 @@ _FOREIGN_ROLE: Final = re.compile(
     r"|jij bent)) (?P<rest>.+)$"
 )
 _OF_COMPANY: Final = re.compile(
-    r"(?<=\w )(?:des|der|von|vom|bei|beim|für|del|de la|para|chez|du|della|van) "
+    r"(?:(?:service client|servicio al cliente|équipe|equipo|boutique|tienda|hôtel) d(?:e |['’])"
+    r"|(?<=\w )(?:des|der|von|vom|bei|beim|für|del|de la|para|chez|du|della|van) )"
     r"(?P<company>(?:Dr\. )?[A-ZÄÖÜÉ][\w'’&-]*(?: (?:(?:Dr|St)\. )?[A-ZÄÖÜÉ][\w'’&-]*)*)"
 )
 _NAMED_ELSEWHERE: Final = re.compile(

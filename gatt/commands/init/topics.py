@@ -155,9 +155,12 @@ _TOPICS_OF: Final = re.compile(
     r"|discussions? (?:of|about)) ",
     re.IGNORECASE,
 )
+_GIVEN: Final = re.compile(
+    r"\b(?:advice|guidance|refunds?|discounts?|diagnos[ei]s|spoilers?|prices?|opinions?)\b"
+)
 _EXAMPLES: Final = re.compile(r",? (?:such as|like|including|e\.g\.|for example),? ", re.IGNORECASE)
 _OPEN: Final = re.compile(
-    r"\b(?:any|some|no)(?:thing|one|body)\b|\byour\b|\bopinions?\b", re.IGNORECASE
+    r"\b(?:any|some|no)(?:thing|one|body)\b|\byour\b|\bopinions?\b|['’]s\b|\bother\b", re.IGNORECASE
 )
 
 
@@ -185,6 +188,8 @@ def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | Non
             "menti",
             "bring",
             "refer",
+            "name ",
+            "namin",
         )
         if (
             not np
@@ -228,7 +233,8 @@ def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...
     """Return messages that ask for what a clause forbids, and replies that decline; None where nothing does."""
     topics = table["topics"]
     if re.match(rf"no (?:\w+ ){{0,2}}(?:{topics})", clause, re.IGNORECASE):
-        clause = f"never give {clause[3:]}"
+        verb = "give" if _GIVEN.search(clause) else "discuss"
+        clause = f"never {verb} {clause[3:]}"
     clause = re.sub(r"^(?:please )?avoid (?=\w)", "never avoid ", clause, flags=re.IGNORECASE)
     for one in table["never"]:
         verbs = one["verbs"].replace("{topics}", topics)
