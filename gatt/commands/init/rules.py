@@ -7,7 +7,7 @@ there is no rule: that is a judge's place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -285,6 +285,20 @@ def _search(
     return None
 
 
+_MAKERS: Final[
+    Mapping[str, Callable[[Mapping[str, str], Mapping[str, Any]], PartJudgement | None]]
+] = {
+    "mention": mention,
+    "ask": ask,
+    "leave_out": leave_out,
+    "json": json_keys,
+    "options": options,
+    "foreign": foreign_mention,
+    "foreign_never": foreign_never,
+}
+"""Functions that make a rule of the groups of a hit, by the name that `sentences.yaml` gives under `make`."""
+
+
 def _part(
     rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog, table: Mapping[str, Any]
 ) -> PartJudgement | None:
@@ -292,16 +306,7 @@ def _part(
     found = {key: value.strip() for key, value in match.groupdict().items() if value}
     found["hit"] = match[0]
     if "make" in rule:
-        makers = {
-            "mention": mention,
-            "ask": ask,
-            "leave_out": leave_out,
-            "json": json_keys,
-            "options": options,
-            "foreign": foreign_mention,
-            "foreign_never": foreign_never,
-        }
-        return makers[rule["make"]](found, table)
+        return _MAKERS[rule["make"]](found, table)
     found.setdefault("topic", found.get("text") or found.get("single") or "")
     if "entry" in rule:
         return PartJudgement.of(catalog.entry(rule["entry"]), match[0])

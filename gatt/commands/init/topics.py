@@ -155,6 +155,8 @@ _TOPICS_OF: Final = re.compile(
     r"|discussions? (?:of|about)) ",
     re.IGNORECASE,
 )
+_KIND: Final = re.compile(r"(?!(?:the|our|your|any|an?|that|this) )(?:[a-z]+ )?[a-z]+$")
+_NAMES: Final = re.compile(r"mention|bring|refer|nam(?:e|ing)\b", re.IGNORECASE)
 _GIVEN: Final = re.compile(
     r"\b(?:advice|guidance|refunds?|discounts?|diagnos[ei]s|spoilers?|prices?|opinions?)\b"
 )
@@ -184,13 +186,7 @@ def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | Non
         terms = [quoted, *(m[1] for m in _QUOTED.finditer(found.get("more", "")))]
     else:
         np = found.get("np", found.get("that", ""))
-        is_kind = re.match(r"(?:other |[a-z]+ )?[a-z]+$", np) and found["hit"][:5].lower() in (
-            "menti",
-            "bring",
-            "refer",
-            "name ",
-            "namin",
-        )
+        is_kind = _KIND.match(np) and _NAMES.match(found["hit"])
         if (
             not np
             or is_kind

@@ -27,6 +27,7 @@ from gatt.verifiers import check_all, overall
             [("all", "of", [{"kind": "terms", "any_of": ["sale"]},
                             {"kind": "says", "any_of": ["sale"], "beside": [["winter"]]}])],
         ),
+        ("Never mention Amazon.", [("excludes", "terms", ["Amazon"])]),
         ("Never mention the price.", [("excludes", "terms", ["price"])]),
         ("Do not use emojis.", [("not", "of", {"kind": "emoji", "min": 1})]),
         ("Answer as JSON.", [("json_object", "kind", "json_object")]),
