@@ -317,6 +317,11 @@ def _part(
     if "verifier" not in rule:
         return None
     found["code"] = CODES.get(found.get("value", "").casefold(), "")
+    wanted = VerifierSpec("language", {"language": found["code"]})
+    for entry in catalog.entries:
+        if entry.verifiers == (wanted,):
+            # "auf Deutsch" has the examples of "in German".
+            return PartJudgement.of(entry, match[0])
     number = found.get("num", "").casefold()
     if number:
         found["num"] = str(_NUMBERS.get(number) or int(number))
@@ -353,9 +358,14 @@ def _filled(value: Any, found: Mapping[str, str]) -> Any:
 def _together(parts: Sequence[PartJudgement], general: tuple[str, ...]) -> PartJudgement:
     """Return the rule of all parts, with replies that all of them, or not all of them, pass."""
     specs = tuple(spec for part in parts for spec in part.verifiers)
-    good = next((part.good for part in parts if part.good), ()) or general
+    good = tuple(dict.fromkeys((*(text for part in parts for text in part.good), *general)))
     for part in parts:
-        good = tuple(part.obey.replace("{reply}", reply) for reply in good)
+        good = tuple(
+            reply
+            if overall(check_all(part.verifiers, reply)) == "pass"
+            else part.obey.replace("{reply}", reply)
+            for reply in good
+        )
     bad = dict.fromkeys((*(text for part in parts for text in part.bad), *general))
 
     def judged(replies: Sequence[str], status: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import yaml
 from gatt.commands.init.rule import SentencePart
 from gatt.commands.init.rules import find_parts, read_table
 from gatt.verifiers import check_all, overall
+from gatt.verifiers.topics.terms import MIN_WORDS
 
 PROMPTS = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text(encoding="utf-8"))
 LEAST_JUDGED = 0.65
@@ -74,7 +75,12 @@ def _outcome(seen: Mapping[str, Any], its: Sequence[SentencePart]) -> tuple[str,
                 return "wrong", f"{fact} is {facts.get(fact)}, not {value!r}"
     elif not good:
         return "wrong", f"no rule can tell, and there is one: {shown} {facts or ''}"
-    refused = [r for r in good if overall(check_all(specs, r)) == "fail"]
+    # Of a word or two some rules cannot tell what they leave out.
+    fits = {
+        reply: ("pass", "undecided") if len(reply.split()) < MIN_WORDS else ("pass",)
+        for reply in good
+    }
+    refused = [reply for reply in good if overall(check_all(specs, reply)) not in fits[reply]]
     passed = [r for r in bad if overall(check_all(specs, r)) != "fail"]
     if refused or passed:
         return "wrong", f"{shown}: refuses {refused}, passes {passed}"
