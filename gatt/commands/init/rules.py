@@ -120,9 +120,10 @@ def _shipped() -> Catalog:
 
 @cache
 def read_table() -> Mapping[str, Any]:
-    """Return what `sentences.yaml` holds."""
-    text = (resources.files(__package__) / "sentences.yaml").read_text("utf-8")
-    table: dict[str, Any] = yaml.safe_load(text)
+    """Return what `sentences.yaml` and `wordings.yaml` hold."""
+    table: dict[str, Any] = {}
+    for name in ("sentences.yaml", "wordings.yaml"):
+        table |= yaml.safe_load((resources.files(__package__) / name).read_text("utf-8"))
     table["rules"] = [one for rule in table["rules"] for one in _with_denial(rule)]
     return table
 
