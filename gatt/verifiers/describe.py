@@ -28,6 +28,7 @@ _TYPES: Final = {
     "Facts": "mapping",
     "Inner": "mapping",
     "Inners": "list of mappings",
+    "Marks": "list of sorts",
 }
 _ARGUMENT: Final = re.compile(r"    (?P<name>\w+): (?P<text>.+(?:\n {6,}.+)*)")
 

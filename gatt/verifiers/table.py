@@ -37,6 +37,7 @@ VERIFIERS: dict[str, str] = {
     "language": "gatt.verifiers.language.rule:Language",
     "letter_case": "gatt.verifiers.forms.whole:LetterCase",
     "lines": "gatt.verifiers.forms.counts:Lines",
+    "markup": "gatt.verifiers.forms.markup:Markup",
     "not": "gatt.verifiers.logic:Not",
     "number": "gatt.verifiers.forms.counts:Number",
     "occurrences": "gatt.verifiers.forms.counts:Occurrences",

@@ -7,7 +7,7 @@ there is no rule: that is a judge's place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -16,21 +16,55 @@ from typing import Any, Final
 import yaml
 
 from gatt.commands.init.clauses import clauses
+from gatt.commands.init.foreign import CODES, foreign_mention, foreign_never
+from gatt.commands.init.forms import json_keys, options
 from gatt.commands.init.rule import PartJudgement, SentencePart
 from gatt.commands.init.speaker import speaker_of
-from gatt.commands.init.topics import ask, mention, never
+from gatt.commands.init.topics import ask, ask_never, for_user, leave_out, mention, never, only
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.verifiers import check_all, overall
 from gatt.verifiers.spec import VerifierSpec
 
-_DENIED: Final = re.compile(r"\b(?:never|not|avoid|without|no|stop)\b|n['’]t\b", re.IGNORECASE)
-_CONDITION: Final = re.compile(r"\b(?:if|when|whenever|unless|until|once)\b", re.IGNORECASE)
+_DENIED: Final = re.compile(
+    r"\b(?:never|not|avoid|without|no|stop|keine?n?|nicht|nie|niemals|ohne|nunca|sin|jamais|sans|pas)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(
+    r"\b(?:if|when|whenever|unless|until|wenn|falls|cuando|quand)\b|^si\b|^instead\b"
+    r"|(?<!at least )(?<!exactly )(?<!only )(?<!just )\bonce\b(?! (?:per|a|in|every)\b)|\bwhere (?:possible"
+    r"|needed|useful)\b"
+    r"|^(?:\w+ )?ask\b.*\bfirst\b|\bbefore (?!(?:answer|reply|help|respond)ing)\w+ing\b"
+    r"|\b(?:bullet\w*|lists?|tables?|emojis?|headings?|code blocks?|viñetas|puces)\b[^.;]* (?:for|para|pour"
+    r"|für)\b"
+    r"(?! (?:every|each|all|any|your|everything|clarity|readability|me|us|the user|better|easy)\b)",
+    re.IGNORECASE,
+)
+_OF_A_PIECE: Final = (
+    r"^(?:and )?each\b|\b<in_a_piece>s?\b(?=.*\b(?:words?|characters?|sentences?|lines?|case)\b)"
+    r"|^(?:(?:keep|limit|write) )?<quote>|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
+    r"|^(?:keep|limit|write) (?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?|values?"
+    r"|comments?|variables?|dates?|functions?|constants?|labels?)\b"
+)
+"""What says something of a piece of the reply: no rule of whole replies fits."""
+_DENIED_ALL: Final = re.compile(
+    r"^(?:(?:please|always|and|also|so) )*(?:(?:use|be|have|write|speak) no|never|do not|don['’]t|avoid|no"
+    r"|without|use no|no uses?|keine?n?"
+    r"|n['’]?utilise[zr]? (?:pas|jamais))\b(?! (?:more|less|fewer|longer)\b)",
+    re.IGNORECASE,
+)
 _WORDS: Final = (
     "one two three four five six seven eight nine ten twelve fifteen twenty thirty fifty"
 )
 _NUMBERS: Final = {
     **dict(zip(_WORDS.split(), (*range(1, 11), 12, 15, 20, 30, 50), strict=True)),
-    **dict.fromkeys(("a", "an", "a single"), 1),
+    **dict.fromkeys(
+        ("a", "an", "a single", "ein", "eine", "einem", "einen", "einer", "un", "una", "une"), 1
+    ),
+    **{"forty": 40, "sixty": 60, "eighty": 80, "hundred": 100},
+    **dict(zip(["zwei", "drei", "vier", "fünf", "zehn"], (2, 3, 4, 5, 10), strict=True)),
+    **dict(zip(["dos", "tres", "cuatro", "cinco", "diez"], (2, 3, 4, 5, 10), strict=True)),
+    **dict(zip(["deux", "trois", "quatre", "cinq", "dix"], (2, 3, 4, 5, 10), strict=True)),
 }
 _MOST_EXAMPLES: Final = 3
 
@@ -50,7 +84,7 @@ def find_parts(sentence: str) -> tuple[SentencePart, ...]:
     A part is judged by a rule in every reply (a form, a mention, a role that is not left), at turns that ask
     for it (facts of the speaker, what is forbidden), or by nothing.
     """
-    catalog, known = load_catalog(), _plain(sentence)
+    catalog, known = _shipped(), _plain(sentence)
     for entry in catalog.entries:
         if known in {_plain(text) for text in (*entry.verbose, entry.terse)}:
             return (SentencePart(sentence.rstrip(" ."), PartJudgement.of(entry, entry.value)),)
@@ -80,11 +114,28 @@ def _in_language(part: SentencePart) -> SentencePart:
 
 
 @cache
+def _shipped() -> Catalog:
+    return load_catalog()
+
+
+@cache
 def read_table() -> Mapping[str, Any]:
-    """Return what `sentences.yaml` holds."""
-    text = (resources.files(__package__) / "sentences.yaml").read_text("utf-8")
-    table: dict[str, Any] = yaml.safe_load(text)
+    """Return what `sentences.yaml` and `wordings.yaml` hold."""
+    table: dict[str, Any] = {}
+    for name in ("sentences.yaml", "wordings.yaml"):
+        table |= yaml.safe_load((resources.files(__package__) / name).read_text("utf-8"))
+    table["rules"] = [one for rule in table["rules"] for one in _with_denial(rule)]
     return table
+
+
+def _with_denial(rule: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a rule; one of a `thing` as two: that it is there, and, where it is denied, that it is not."""
+    if "thing" not in rule:
+        yield rule
+        return
+    yield {**rule, "about": "{hit}", "verifier": rule["thing"]}
+    absent = {"kind": "not", "of": {**rule["thing"], "min": 1}}
+    yield {**rule, "about": "no {hit}", "verifier": absent, "denied": True, "obey": "{reply}"}
 
 
 def together(parts: Sequence[SentencePart]) -> PartJudgement | None:
@@ -104,12 +155,19 @@ def _parts_of_clause(
     clause: str, catalog: Catalog, table: Mapping[str, Any]
 ) -> Iterator[SentencePart]:
     about = clause.rstrip(" .!;,")
-    if topic := never(clause, table):
+    if rule := ask_never(clause):
+        yield SentencePart(about, rule)
+        return
+    if topic := only(clause, table) or never(clause, table):
         yield SentencePart(about, None, *topic)
         return
     speaker = speaker_of(clause)
     found_with_spans = list(_rules(clause, catalog, table))
     if speaker and not found_with_spans:
+        left = _left_over(speaker.left, (), table)
+        tail = r"\W+(?:[\w'’]+\W+){0,2}?".join(map(re.escape, left.split()))
+        if left and (rest := re.search(rf"(?<=\w)\W+(?:and )?{tail}$", about)):
+            about = about[: rest.start()]
         spec = VerifierSpec.from_dict(speaker.role)
         name = speaker.facts.get("name", ("",))[0]
         yield SentencePart(
@@ -123,16 +181,17 @@ def _parts_of_clause(
                 facts=speaker.facts,
             ),
         )
-        if left := _left_over(speaker.left, (), table):
+        if left:
             yield SentencePart(left)
         return
     if not found_with_spans:
         yield SentencePart(about)
         return
-    rules = [rule for rule, _ in found_with_spans]
-    for rule in rules:
-        yield SentencePart(about if len(rules) == 1 else rule.about, rule)
-    if left := _left_over(clause, [span for _, span in found_with_spans], table):
+    left = _left_over(clause, [span for _, span in found_with_spans], table)
+    for rule, (start, end) in found_with_spans:
+        is_whole = len(found_with_spans) == 1 and not left
+        yield SentencePart(about if is_whole else clause[start:end].strip(" .!;,"), rule)
+    if left:
         yield SentencePart(left)
 
 
@@ -144,9 +203,8 @@ _OUT_OF_ROLE: Final = (
 
 def _left_over(clause: str, spans: Sequence[tuple[int, int]], table: Mapping[str, Any]) -> str:
     """Return the words of a clause outside some spans that ask for something; "" for none."""
-    rest = clause
-    for start, end in sorted(spans, reverse=True):
-        rest = f"{rest[:start]} {rest[end:]}"
+    kept = [not any(start <= place < end for start, end in spans) for place in range(len(clause))]
+    rest = "".join(letter if is_kept else " " for letter, is_kept in zip(clause, kept, strict=True))
     common = set(table["stopwords"].split())
     spelt = re.findall(r"[\w'’-]+", rest)
     asking = [place for place, word in enumerate(spelt) if word.lower() not in common]
@@ -163,40 +221,83 @@ def _rules(
     """Yield the rule of each thing that a clause asks for, and where the clause says it."""
     quote = table["pieces"]["quote"]
     asked = re.sub(r"(?i)\bask\w*\b[^.;]*? if\b", "", re.sub(quote, "", sentence))
-    if _CONDITION.search(asked):
+    if _CONDITION.search(asked) or re.search(
+        _pattern(_OF_A_PIECE, table["pieces"]), sentence, re.IGNORECASE
+    ):
         # A verifier judges every reply, whatever the user said.
         return
     rules = sorted(table["rules"], key=lambda rule: not rule.get("raw"))
     seen: set[str] = set()
+    spans: list[tuple[int, int]] = []
     for rule in rules:
         if rule.get("not_with_form") and "form" in seen:
             continue
         match = _search(
-            _pattern(rule["match"], table["pieces"]), sentence, rule.get("denied", False)
+            _pattern(rule["match"], table["pieces"]),
+            sentence,
+            rule.get("denied", False),
+            rule.get("form", False),
         )
+        if match and rule.get("raw") and "…" in match[0]:
+            # Read by another rule before.
+            continue
         part = match and _part(rule, match, catalog, table)
         # One thing is judged once: figures before other roles, "at most two" before "two".
-        if not match or not part or seen & (kinds := {spec.kind for spec in part.verifiers}):
+        if not match or not part or seen & (kinds := {_thing(spec) for spec in part.verifiers}):
             continue
+        start, end = match.span()
+        if any(first <= start and end <= last for first, last in spans):
+            # Part of what another rule has read.
+            continue
+        spans.append((start, end))
         seen |= kinds | ({"form"} if rule.get("form") else set())
-        yield part, match.span()
+        yield part, (start, end)
         if rule.get("raw"):
             # What stands in quotation marks is to be said, and asks for nothing.
-            said = match["text"] or match["single"]
-            sentence = sentence.replace(said, "…" * len(said))
+            given = match.groupdict()
+            said = given.get("text") or given.get("single") or ""
+            sentence = sentence.replace(said, "…" * len(said)) if said else sentence
+
+
+def _thing(spec: VerifierSpec) -> str:
+    """Return what a rule judges, in a word: one thing is judged once."""
+    return f"{spec.kind} {spec.params}" if spec.kind in _OF_MANY_THINGS else spec.kind
+
+
+_OF_MANY_THINGS: Final = frozenset({"excludes", "markup", "not", "terms"})
 
 
 def _pattern(text: str, pieces: Mapping[str, str]) -> str:
     return re.sub(r"(?<!\?P)<(\w+)>", lambda piece: pieces[piece[1]], text)
 
 
-def _search(pattern: str, sentence: str, is_denied: bool | str) -> re.Match[str] | None:
-    """Return the first hit that is denied by a word in front of it, or that none denies."""
+def _search(
+    pattern: str, sentence: str, is_denied: bool | str, is_form: bool
+) -> re.Match[str] | None:
+    """Return the first hit that is denied by a word in front of it, or that none denies.
+
+    "Do not use tables, lists or links" denies every form that it names.
+    """
+    denies_all = is_form and bool(_DENIED_ALL.match(sentence))
     for match in re.finditer(pattern, sentence, re.IGNORECASE):
         clause = re.split(r"[.,;:!?]| and | but ", sentence[: match.start()])[-1]
-        if is_denied == "any" or bool(_DENIED.search(clause)) == is_denied:
+        if is_denied == "any" or (denies_all or bool(_DENIED.search(clause))) == is_denied:
             return match
     return None
+
+
+_MAKERS: Final[
+    Mapping[str, Callable[[Mapping[str, str], Mapping[str, Any]], PartJudgement | None]]
+] = {
+    "mention": mention,
+    "ask": ask,
+    "leave_out": leave_out,
+    "json": json_keys,
+    "options": options,
+    "foreign": foreign_mention,
+    "foreign_never": foreign_never,
+}
+"""Functions that make a rule of the groups of a hit, by the name that `sentences.yaml` gives under `make`."""
 
 
 def _part(
@@ -204,10 +305,10 @@ def _part(
 ) -> PartJudgement | None:
     """Return what a rule of the table makes of its hit."""
     found = {key: value.strip() for key, value in match.groupdict().items() if value}
-    if "make" in rule:
-        return {"mention": mention, "ask": ask}[rule["make"]](found, table)
-    found.setdefault("topic", found.get("text") or found.get("single") or "")
     found["hit"] = match[0]
+    if "make" in rule:
+        return _MAKERS[rule["make"]](found, table)
+    found.setdefault("topic", found.get("text") or found.get("single") or "")
     if "entry" in rule:
         return PartJudgement.of(catalog.entry(rule["entry"]), match[0])
     for entry in catalog.entries:
@@ -216,12 +317,25 @@ def _part(
             return PartJudgement.of(entry, rule["about"].format(value=entry.value))
     if "verifier" not in rule:
         return None
+    found["code"] = CODES.get(found.get("value", "").casefold(), "")
+    wanted = VerifierSpec("language", {"language": found["code"]})
+    for entry in catalog.entries:
+        if entry.verifiers == (wanted,):
+            # "auf Deutsch" has the examples of "in German".
+            return PartJudgement.of(entry, match[0])
     number = found.get("num", "").casefold()
     if number:
         found["num"] = str(_NUMBERS.get(number) or int(number))
         found["below"] = str(int(found["num"]) - 1)
+    least = found.get("least", "").casefold()
+    if least:
+        found["least"] = str(_NUMBERS.get(least) or int(least))
+    found["own_np"] = for_user(found.get("np", "your patience"))
     made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, found)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
+    if spec["kind"] == "ends_with" and found["topic"][-1:].isalnum():
+        # A sentence at the end may have its stop.
+        spec["any_of"] = [found["topic"], f"{found['topic']}.", f"{found['topic']}!"]
     obey = _filled(rule.get("obey", "{reply}"), {**found, "reply": "{reply}"})
     return PartJudgement(
         made["about"],
@@ -245,9 +359,14 @@ def _filled(value: Any, found: Mapping[str, str]) -> Any:
 def _together(parts: Sequence[PartJudgement], general: tuple[str, ...]) -> PartJudgement:
     """Return the rule of all parts, with replies that all of them, or not all of them, pass."""
     specs = tuple(spec for part in parts for spec in part.verifiers)
-    good = next((part.good for part in parts if part.good), ()) or general
+    good = tuple(dict.fromkeys((*(text for part in parts for text in part.good), *general)))
     for part in parts:
-        good = tuple(part.obey.replace("{reply}", reply) for reply in good)
+        good = tuple(
+            reply
+            if overall(check_all(part.verifiers, reply)) == "pass"
+            else part.obey.replace("{reply}", reply)
+            for reply in good
+        )
     bad = dict.fromkeys((*(text for part in parts for text in part.bad), *general))
 
     def judged(replies: Sequence[str], status: str) -> tuple[str, ...]:

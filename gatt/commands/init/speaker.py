@@ -7,18 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-_NAME: Final = r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z])|de|van|von|der|da))*(?<! the)"
+_NAME: Final = (
+    r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z][a-z]+(?:,|$))|de|van|von|der|da))*(?<! the)"
+)
 _COMPANY: Final = r"[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
 _ROLE: Final = re.compile(
-    r"(?i:^(?:please |always )*(?:you are|you['’]re|act as|act like|speak as|answer as|reply as|play"
-    r"|pretend to be|be|your name is|call yourself|you are called)) (?:(?i:named|called) )?(?P<rest>.+)$"
+    r"(?i:^(?:please |always |from now on,? |i want you to |your job is to |you (?:will|must"
+    r"|should) )*(?:you are|you['’]re"
+    r"|act as|act like|speak as|answer as|reply as|role-?play as|respond as|behave (?:as|like)|impersonate"
+    r"|play(?: the role of)?"
+    r"|pretend (?:to be|you are)|as(?= (?:the|an?) [^,]+, you\b)|be|your name is|call yourself"
+    r"|you are called|your role is)) "
+    r"(?:(?i:named|called) )?(?P<rest>.+)$"
 )
-_FIRST_NAME: Final = re.compile(rf"^(?P<name>{_NAME})(?=,|$| (?:from|at|of|for|and|who)\b)")
+_FIRST_NAME: Final = re.compile(
+    rf"^(?P<name>{_NAME})(?=,|$| (?:from|at|of|for|and|who|in|the|working)\b)"
+)
 _AGE: Final = re.compile(
-    r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$)|\b(?P<years>\d{1,3}) years old\b"
+    r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$| and\b)|\b(?P<years>\d{1,3}) years old\b"
 )
 _WORK: Final = re.compile(
-    r"(?:^|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:[A-Z][a-z]+ )?[a-z][\w'’ -]*?"
+    r"(?:^ *|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:[A-Z][a-z]+ )?[a-z][\w'’ -]*?"
     r"(?: of (?:an?|this|our) [a-z][\w'’ -]*?)?)"
     r"(?= (?:of|at|for|from|in|named|called|who|with)\b|,|$| and )"
 )
@@ -29,6 +38,18 @@ _TEAM: Final = (
 _AT: Final = re.compile(
     rf"\b(?:{_TEAM}|of|at|for|with) (?:the |our )?(?:[a-z]+ ){{0,3}}?(?P<company>{_COMPANY})"
 )
+_SERVES: Final = re.compile(
+    r"\b(?:assistant|bot|agent|helper|receptionist|concierge|representative|rep|advis[eo]r|consultant|clerk"
+    r"|host(?:ess)?"
+    r"|manager|operator|librarian|support|service|team|desk|employee|staff|seller|waiter|waitress|guide"
+    r"|secretary"
+    r"|teller|butler|voice|face|mascot|nurse|doctor|dentist|pharmacist|teacher|tutor|coach|trainer|planner"
+    r"|chef|cook"
+    r"|recruiter|CEO|founder|owner|director|expert|chatbot|salesperson|member|editor|head|chief"
+    r"|president)s?\b",
+    re.IGNORECASE,
+)
+"""Words of those who are "of" a company, as others are "of" a sea or a village."""
 _FROM: Final = re.compile(rf"\b(?:from|(?:who )?liv(?:es?|ing) in|based in) (?P<home>{_COMPANY})")
 _FROM_COMPANY: Final = re.compile(
     rf"\bfrom (?:the )?(?P<company>(?=[^,]*\b(?:Bank|Inc|Ltd|GmbH|AG|Corp|Group|Hotel|Shop|Store|Clinic"
@@ -37,8 +58,8 @@ _FROM_COMPANY: Final = re.compile(
 _NAMED: Final = re.compile(rf"\b(?:named|called|name is) (?P<name>{_NAME})")
 _KIND: Final = re.compile(r"(?:^|, )(?P<kind>an? [a-z][\w'’ -]*?)(?=,|$)")
 _WORKS_FOR: Final = re.compile(
-    rf"(?i:^you (?:work|speak|answer|are here) (?:for|at)) "
-    rf"(?P<company>{_COMPANY}|(?:the|an?|our) [a-z][\w'’ -]*)(?P<rest>.*)$"
+    rf"(?i:^you (?:(?:work|speak|answer|are here) (?:for|at)|represent)) "
+    rf"(?P<company>{_COMPANY}|(?:the|an?|our) [\w'’ -]+)(?P<rest>.*)$"
 )
 _SPEAKS: Final = re.compile(
     r"\b(?:assistant|chat ?bot|bot|agent|helper|ai|a\.i\.|language model)\b", re.IGNORECASE
@@ -46,6 +67,23 @@ _SPEAKS: Final = re.compile(
 _EMPTY: Final = frozenset({
     "helpful", "friendly", "polite", "good", "great", "nice", "kind", "useful", "expert", "professional",
 })  # fmt: skip
+
+
+_FOREIGN_ROLE: Final = re.compile(
+    r"(?i:^(?:du bist|sie sind|du heißt|sie heißen|dein name ist|eres|usted es|te llamas|tu nombre es"
+    r"|actúa como|actúe como"
+    r"|tu es|vous êtes|tu t['’]appelles|vous vous appelez|ton nom est|agis comme|sei|você é|je bent"
+    r"|jij bent)) (?P<rest>.+)$"
+)
+_OF_COMPANY: Final = re.compile(
+    r"(?:(?:service client|servicio al cliente|équipe|equipo|boutique|tienda|hôtel) d(?:e |['’])"
+    r"|(?<=\w )(?:des|der|von|vom|bei|beim|für|del|de la|para|chez|du|della|van) )"
+    r"(?P<company>(?:Dr\. )?[A-ZÄÖÜÉ][\w'’&-]*(?: (?:(?:Dr|St)\. )?[A-ZÄÖÜÉ][\w'’&-]*)*)"
+)
+_NAMED_ELSEWHERE: Final = re.compile(
+    r"\b(?:namens|nommée?|appelée?|llamad[oa]) (?P<name>[A-ZÄÖÜÉ][\w'’-]*(?: [A-ZÄÖÜÉ][\w'’-]*)*)"
+)
+_AT_HOME: Final = re.compile(r"\b(?:aus|à|en|in|a) (?P<home>[A-ZÄÖÜÉ][\w'’-]+)")
 
 
 @dataclass(frozen=True)
@@ -80,6 +118,8 @@ def speaker_of(clause: str) -> Speaker | None:
         rest = works["rest"]
     elif role := _ROLE.match(text):
         rest = role["rest"]
+    elif role := _FOREIGN_ROLE.match(text):
+        return _of_foreign(role["rest"])
     else:
         return None
     left = rest
@@ -97,7 +137,9 @@ def speaker_of(clause: str) -> Speaker | None:
     take(_AGE, "age")
     work = _WORK.search(left)
     take(_WORK, "work")
-    take(_AT, "company")
+    place = _AT.search(left)
+    if place and (not place[0].startswith("of ") or _SERVES.search(text)):
+        take(_AT, "company")
     take(_FROM_COMPANY, "company")
     take(_FROM, "home")
     if "company" in facts:
@@ -127,3 +169,24 @@ def speaker_of(clause: str) -> Speaker | None:
     if not facts:
         return None
     return Speaker(facts, titles, " ".join(re.sub(r"[^\w\s'’-]", " ", left).split()))
+
+
+def _of_foreign(rest: str) -> Speaker | None:
+    """Return the facts that are the same in every language: name, company and home."""
+    facts: dict[str, tuple[str, ...]] = {}
+    for fact, pattern in (
+        ("name", _FIRST_NAME),
+        ("name", _NAMED_ELSEWHERE),
+        ("company", _OF_COMPANY),
+        ("home", _AT_HOME),
+    ):
+        match = pattern.search(rest)
+        if match and fact not in facts:
+            value = match[fact]
+            # "des Möbelhauses Eichwald" is Eichwald, and may be said so.
+            facts[fact] = tuple(
+                dict.fromkeys((value, value.rpartition(" ")[2] if fact == "company" else value))
+            )
+            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
+    left = " ".join(re.sub(r"[^\w\s'’-]", " ", rest).split())
+    return Speaker(facts, (), left) if facts else None

@@ -42,6 +42,7 @@ _USER: Final = (
     r"(?:the |each |every |an? )?(?:user|customer|client|guest|patient|student|pupil|learner|player|caller"
     r"|visitor|reader|member|traveller|passenger)s?"
 )
+_QUOTED: Final = re.compile(r"[\"“„«]\s*([^\"“”„«»]+?)\s*[\"”“»]")
 _TO_OTHERS: Final = re.compile(
     r" (?:to|with) (?:others?|anyone|anybody|strangers|third parties|other \w+)$", re.IGNORECASE
 )
@@ -49,7 +50,7 @@ _MOST_WORDS: Final = 4
 """Of what is to be mentioned, that a reply must hold."""
 
 
-def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement:
+def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
     """Return the rule that a reply mentions a thing: in other words, in the plural, and without denying it.
 
     `says` knows denials, `terms` talk about the task.
@@ -62,8 +63,15 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement:
             utterances=(),
             obey=f"{{reply}} There is also {quoted}.",
         )
+    if found.get("to"):
+        return _remind(found["to"], table)
     that = found.get("that", "")
-    np = _for_user(found.get("np", ""))
+    if re.match(
+        r"(?:(?:at least|exactly|only) )?(?:an?|some|any|one|two|three|\d+) ", found.get("np", "")
+    ):
+        # "An animal fact": which one, no word of the sentence tells.
+        return None
+    np = for_user(found.get("np", ""))
     # "The price of the tent" is a price.
     whose, of, thing = np.partition(" of ")
     spelt = re.findall(r"[\w'’-]+", that or (f"{thing} {whose}" if of else np))
@@ -73,6 +81,14 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     if not re.search(r"[a-z]", "".join(spelt)):
         beside = []
     params = {"any_of": head, **({"beside": beside} if beside else {})}
+    if re.match(r"upsell|promot|advertis", found["hit"], re.IGNORECASE):
+        # A question offers as well: "And garlic bread with it?"
+        return PartJudgement(
+            f"offers {np}",
+            (VerifierSpec("terms", {"any_of": [" ".join(spelt)]}),),
+            utterances=(f"How about {np}?",),
+            obey=f"{{reply}} How about {np}?",
+        )
     texts = table[
         "mention_that" if that else "mention_own" if np.startswith("your ") else "mention"
     ]
@@ -93,17 +109,34 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     )
 
 
+def _remind(deed: str, table: Wordings) -> PartJudgement:
+    """Return the rule that a reply tells the user to do a thing, in its main words."""
+    common = {*table["stopwords"].split(), "from", "before", "after"}
+    spelt = [word for word in re.findall(r"[\w'’-]+", deed) if word.lower() not in common]
+    *beside, head = [_forms(word, table["synonyms"]) for word in spelt[-_MOST_WORDS:]]
+    given = re.sub(r"\btheir\b", "your", deed)
+    return PartJudgement(
+        f"reminds to {deed}",
+        tuple(VerifierSpec("terms", {"any_of": words}) for words in (head, *beside)),
+        utterances=tuple(text.format(deed=given) for text in table["remind"]),
+        obey=f"{{reply}} Please remember to {given}.",
+    )
+
+
 def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     """Return the rule that a reply asks the user about a thing, or whether there is one."""
     topic = found.get("topic") or found.get("own", "")
     how = found.get("how", "whether").lower()
-    np = _for_user(found.get("np") or found.get("thing", ""))
+    np = for_user(found.get("np") or found.get("thing", ""))
     if how != "whether" and not re.match(r"(?:your|the|our|an?)\b", np):
         np = f"your {np}"
     verb = re.sub(r"^(?:has|had)$", "have", found.get("verb", "have").lower())
     verb = verb if verb == "have" else verb.rstrip("s")
     asks = tuple(text.format(np=np, verb=verb) for text in table["ask"][how])
-    spec = VerifierSpec("question_about", {"topics": [topic]})
+    # "The pet's name" is "the name of your pet" as well.
+    owner, is_owned, owned = topic.replace("’", "'").partition("'s ")
+    params = {"topics": [owned], "beside": [[owner]]} if is_owned else {"topics": [topic]}
+    spec = VerifierSpec("question_about", params)
     return PartJudgement(
         f"asks about {topic}; add to topics the other words for it",
         (spec,),
@@ -112,17 +145,107 @@ def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     )
 
 
+_ASK_NEVER: Final = re.compile(
+    r"^(?:please )?(?:never|do not|don['’]t|you must not)(?: ever)? ask (?:(?:the |any )?\w+ )??(?:for"
+    r"|about) (?P<np>.+?)[.!]?$",
+    re.IGNORECASE,
+)
+_TOPICS_OF: Final = re.compile(
+    r"^(?:talking about|speaking about|discussing|mentioning|(?:the )?topics?(?: of| like| such as)?"
+    r"|discussions? (?:of|about)) ",
+    re.IGNORECASE,
+)
+_KIND: Final = re.compile(r"(?!(?:the|our|your|any|an?|that|this) )(?:[a-z]+ )?[a-z]+$")
+_NAMES: Final = re.compile(r"mention|bring|refer|nam(?:e|ing)\b", re.IGNORECASE)
+_GIVEN: Final = re.compile(
+    r"\b(?:advice|guidance|refunds?|discounts?|diagnos[ei]s|spoilers?|prices?|opinions?)\b"
+)
+_EXAMPLES: Final = re.compile(r",? (?:such as|like|including|e\.g\.|for example),? ", re.IGNORECASE)
+_OPEN: Final = re.compile(
+    r"\b(?:any|some|no)(?:thing|one|body)\b|\byour\b|\bopinions?\b|['’]s\b|\bother\b", re.IGNORECASE
+)
+
+
+def ask_never(clause: str) -> PartJudgement | None:
+    """Return the rule that no reply asks for a thing; None where the clause forbids no question."""
+    match = _ASK_NEVER.match(clause)
+    if match is None:
+        return None
+    topics = [
+        form for one in _listed(match["np"]) for form in dict.fromkeys((one, one.removesuffix("s")))
+    ]
+    spec = {"kind": "not", "of": {"kind": "question_about", "topics": topics}}
+    bad = (f"Please tell me your {topics[0]}.",)
+    return PartJudgement(f"never asks for {topics[0]}", (VerifierSpec.from_dict(spec),), bad=bad)
+
+
+def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | None:
+    """Return the rule that a reply does not name a thing, or any of several; None for "anything sad"."""
+    quoted = found.get("text") or found.get("single")
+    if quoted:
+        terms = [quoted, *(m[1] for m in _QUOTED.finditer(found.get("more", "")))]
+    else:
+        np = found.get("np", found.get("that", ""))
+        is_kind = _KIND.match(np) and _NAMES.match(found["hit"])
+        if (
+            not np
+            or is_kind
+            or _OPEN.search(np)
+            or found["hit"].lower().startswith(("say", "add", "includ"))
+        ):
+            return None
+        terms = [term for some in _EXAMPLES.split(np) for term in _listed(some)]
+    return PartJudgement(
+        f"leaves out {', '.join(terms)}",
+        (VerifierSpec("excludes", {"terms": terms}),),
+        bad=tuple(f"There is also {term}." for term in terms),
+    )
+
+
+def _listed(np: str) -> list[str]:
+    """Return the things of "passwords, PINs or the codes", without articles."""
+    things = re.split(r",? (?:or|and|nor) |, ", np)
+    found = [
+        re.sub(
+            r"^(?:(?:the|an?|any|our|your|their|his|her|user['’]?s|names of) )+",
+            "",
+            one.strip(),
+            flags=re.I,
+        )
+        for one in things
+    ]
+    return [one for one in found if one]
+
+
+def only(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return messages that have nothing to do with the only topics of a clause, and replies that decline."""
+    one = table["only"]
+    if not re.match(one["match"], clause, re.IGNORECASE):
+        return None
+    return tuple(one["asks"]), tuple(one["replies"])
+
+
 def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return messages that ask for what a clause forbids, and replies that decline; None where nothing does."""
+    topics = table["topics"]
+    if re.match(rf"no (?:\w+ ){{0,2}}(?:{topics})", clause, re.IGNORECASE):
+        verb = "give" if _GIVEN.search(clause) else "discuss"
+        clause = f"never {verb} {clause[3:]}"
+    clause = re.sub(r"^(?:please )?avoid (?=\w)", "never avoid ", clause, flags=re.IGNORECASE)
     for one in table["never"]:
-        match = re.match(_NEVER.format(verbs=one["verbs"]), clause, re.IGNORECASE)
+        verbs = one["verbs"].replace("{topics}", topics)
+        match = re.match(_NEVER.replace("{verbs}", verbs), clause, re.IGNORECASE)
         if match is None:
             continue
         np, deed = match["np"], match["deed"]
+        if match["verb"].lower() == "avoid":
+            np = _TOPICS_OF.sub("", np)
+            deed = f"discuss {np}"
+        np, deed = (re.sub(r"\banything\b", "something", one) for one in (np, deed))
         given = deed[:1].lower() + deed[1:]
         if any("{deed}" in text for text in one["asks"]):
             # What the user asks for is the user's; what others may not hear need not be.
-            given = _for_user(given)
+            given = for_user(given)
         asked = re.sub(r"\byour\b", "my", re.sub(r"\byou\b", "me", given))
         asks = [text.format(np=_asked(_TO_OTHERS.sub("", np)), deed=asked) for text in one["asks"]]
         replies = [text.format(deed=given) for text in table["declines"]]
@@ -134,7 +257,7 @@ def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...
     return None
 
 
-def _for_user(text: str) -> str:
+def for_user(text: str) -> str:
     """Return words as the bot says them: "the user's name" and "the name of the user" are "your name"."""
     told = re.sub(rf"\b(?:the|an?) ((?:[\w'’-]+ ){{1,3}})of {_USER}\b(?!['’])", r"your \1", text)
     told = re.sub(rf"\b(for|to|with) {_USER}\b(?!['’])", r"\1 you", told)

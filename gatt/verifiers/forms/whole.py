@@ -32,6 +32,7 @@ class JsonObject(Rule):
 
     Args:
         keys: keys that must be there, with something under them; others may be.
+        may_be_empty: whether nothing may stand under a key.
     """
 
     kind = "json_object"
@@ -39,6 +40,7 @@ class JsonObject(Rule):
     reads_markup = True
 
     keys: tuple[str, ...] = ()
+    may_be_empty: bool = False
 
     def decide(self, reply: str) -> Verdict:
         text = reply.strip()
@@ -53,7 +55,7 @@ class JsonObject(Rule):
             if key not in value:
                 return self.failed(f"no key {key!r}")
             found = value[key].strip() if isinstance(value[key], str) else value[key]
-            if found in (None, "", [], {}):
+            if found in (None, "", [], {}) and not self.may_be_empty:
                 return self.failed(f"nothing under {key!r}")
         return self.passed(f"a JSON object with {len(value)} keys")
 

@@ -19,7 +19,7 @@ class Declines(Rule):
     """
 
     kind = "declines"
-    version = 2
+    version = 3
 
     def decide(self, reply: str) -> Verdict:
         folded = fold(reply)

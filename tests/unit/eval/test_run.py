@@ -10,7 +10,7 @@ import pytest
 
 from eval import run as run_module
 from eval.commands.eval import renew
-from eval.config import EvalConfig, finished_config
+from eval.config import EvalConfig
 from eval.metrics.curves import CurvePoint
 from eval.records.samples import read_samples
 from eval.report.data.selection import SCHEMA

@@ -39,6 +39,10 @@ MIA = (
         ("Answer in Dutch, correct one mistake, and show an example.",
          ["Answer in Dutch", "correct one mistake", "show an example."]),
         ("Be polite and correct", ["Be polite and correct"]),
+        ("If it is late, say so and be kind, never joke. Be brief.",
+         ["If it is late, say so and be kind, never joke.", "Be brief."]),
+        ('End with "Bye." Use no lists', ['End with "Bye."', "Use no lists"]),
+        ('End with a line that starts with "So:"', ['End with a line that starts with "So:"']),
     ],
 )  # fmt: skip
 def test_clauses_hold_all_words_of_a_sentence(sentence, expected) -> None:

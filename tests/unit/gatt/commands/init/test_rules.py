@@ -27,9 +27,12 @@ from gatt.verifiers import check_all, overall
             [("all", "of", [{"kind": "terms", "any_of": ["sale"]},
                             {"kind": "says", "any_of": ["sale"], "beside": [["winter"]]}])],
         ),
+        ("Never mention Amazon.", [("excludes", "terms", ["Amazon"])]),
         ("Never mention the price.", [("excludes", "terms", ["price"])]),
         ("Do not use emojis.", [("not", "of", {"kind": "emoji", "min": 1})]),
-        ("Answer as JSON.", [("json_object", "keys", ["answer"])]),
+        ("Answer as JSON.", [("json_object", "kind", "json_object")]),
+        ("Reply in JSON with the keys name and city.", [("json_object", "keys", ["name", "city"])]),
+        ("Never ask for a password.", [("not", "of", {"kind": "question_about", "topics": ["password"]})]),
     ],
 )  # fmt: skip
 def test_a_sentence_gets_verifiers_whose_examples_they_judge_rightly(sentence, expected) -> None:
@@ -62,7 +65,8 @@ def test_the_shipped_catalogue_lends_its_entries() -> None:
     "sentence",
     [
         "Be empathetic.", "Never speak French.", "You are a helpful assistant. Be polite.",
-        "If the user asks for it, answer in French.", "Répondez en français", "{value} %s \\d+ [",
+        "If the user asks for it, answer in French.", "Soyez aimable.",
+        "Keep each point under nine words.", "{value} %s \\d+ [",
     ],
 )  # fmt: skip
 def test_what_no_rule_fits_has_none(sentence) -> None:

@@ -1,0 +1,49 @@
+"""Rules for a JSON object with the user's keys, and for one of some answers. No torch here."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gatt.commands.init.rule import PartJudgement
+from gatt.verifiers.spec import VerifierSpec
+
+_KEYS: Final = re.compile(r"[\"“„«'‘`]\s*([^\"“”„«»'’`]+?)\s*[\"”“»'’`]")
+_BARE: Final = re.compile(r"[\w-]+")
+
+
+def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
+    """Return the rule that a reply is a JSON object with the keys that the clause names, if it names any."""
+    told = found.get("keys", "")
+    told = re.sub(r"\([^()]*\)", " ", told)
+    keys = _KEYS.findall(told)
+    if not keys:
+        listed = re.sub(r"^\W*(?:named|called|are)\b", "", told).strip(" :.")
+        pieces = re.split(r",? and |, ", listed)
+        keys = [piece for piece in pieces if _BARE.fullmatch(piece)] if len(pieces) > 1 else []
+        keys = keys if len(keys) == len(pieces) else []
+    spec = VerifierSpec("json_object", {"keys": keys, "may_be_empty": True} if keys else {})
+    shown = ", ".join(f'"{key}"' for key in keys or ("answer",))
+    whole = json.dumps(dict.fromkeys(keys or ("answer",), "It is there."))
+    return PartJudgement(
+        f"JSON with {shown}" if keys else "JSON",
+        (spec,),
+        hint=f"Reply with one valid JSON object with {shown}, and nothing around it.",
+        good=(whole,),
+        bad=("It should be there tomorrow.", *(["{}"] if keys else [])),
+        program="" if keys else json.dumps({"name": "as_json", "key": "answer"}),
+    )
+
+
+def options(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
+    """Return the rule that a reply is one of the answers that the clause lists, and nothing else."""
+    listed = found.get("list") or found.get("list2") or found.get("list3", "")
+    answers = [one.strip('"“”') for one in re.split(r",? or |, ", listed)]
+    return PartJudgement(
+        f"one of {listed}",
+        (VerifierSpec("one_of", {"options": answers}),),
+        good=tuple(answers),
+        bad=("Perhaps.",),
+    )
