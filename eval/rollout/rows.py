@@ -111,7 +111,7 @@ def _checked(_: int, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_other_weights(path: Path, weights: Mapping[str, str]) -> None:
-    """Raise `StaleError`, with the arms, for rows of another adapter; `weights` has the digest of each arm's."""
+    """Raise `StaleError`, with the arms, for rows of another adapter; `weights`: digest of each arm's."""
     others = {}
     for row in read_rows(path):
         arm = row["key"].partition("/")[0]
