@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out="${1:-results/gpu}"
 shift $(($# > 0))
-wanted=" ${*:-attention training sampling bench_1b bench_8b} "
+wanted=" ${*:-attention training sharded sampling bench_1b bench_8b vllm} "
 mkdir -p "$out"
 python=${PYTHON:-python3}
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1
@@ -72,12 +72,19 @@ bench() { # bench NAME SIZE SECONDS ROUNDS BATCH…: the comb against TRL on a r
 }
 tests attention 125 tests/numerics/test_cuda.py
 tests training 150 tests/numerics/test_cuda_training.py
+# CPU processes are the stand-in of this test; with a device named they share it.
+ACCELERATE_TORCH_DEVICE=cuda:0 tests sharded 240 -k fsdp2 tests/numerics/test_sharded_training.py
 step sampling 60 "$python" scripts/research/bench_sampling.py --device cuda --model random-llama:1b --part turns --rounds 1 \
   --tokenizer "${GATT_TOKENIZER:-smollm2-135m-instruct}" --json "$out/sampling.json"
 bench bench_1b 1b 80 1 4 8
 bench bench_8b 8b 140 1 4
+if [[ -n ${MODEL:-} ]] && command -v vllm >/dev/null; then
+  step vllm 400 scripts/research/checks/guide.sh docs/guides/trl_and_vllm.md "$out/guide"
+else
+  echo "vllm: passed over (not on the PATH, or MODEL names no model)"
+fi
 
 for table in "$out"/{sampling,bench_1b,bench_8b}.log; do [[ -f $table ]] && sed -n '/┏/,$p' "$table"; done
-for log in "$out"/{attention,training}.log; do [[ -f $log ]] && tail -n 3 "$log"; done
+for log in "$out"/{attention,training,sharded}.log; do [[ -f $log ]] && tail -n 3 "$log"; done
 cat "$out/summary.txt"
 exit $failed

@@ -103,14 +103,15 @@ def test_every_step_of_the_gpu_check_is_taken_and_told(tmp_path: Path) -> None:
     assert done.returncode == 0
     commands = record.read_text(encoding="utf-8")
     files = ("tests/numerics/test_cuda.py", "tests/numerics/test_cuda_training.py",
+             "tests/numerics/test_sharded_training.py",
              "scripts/research/bench_sampling.py", "scripts/research/bench_training.py")  # fmt: skip
     for word in (*files, "random-llama:1b", "random-llama:8b"):
         assert word in commands
     assert all((ROOT / path).is_file() for path in files)
     summary = (tmp_path / "out" / "summary.txt").read_text(encoding="utf-8")
     names = [line.split()[0] for line in summary.splitlines()]
-    assert names == ["attention", "training", "sampling", "bench_1b", "bench_8b"]
-    assert done.stdout.count("┏ a table") == 5
+    assert names == ["attention", "training", "sharded", "sampling", "bench_1b", "bench_8b"]
+    assert done.stdout.count("┏ a table") == 6
     assert done.stdout.endswith(summary)
 
 
