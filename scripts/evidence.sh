@@ -97,10 +97,9 @@ stage_demo_samples() { # the kept part of the demo's samples: conversations, tar
   run demo_samples demo_samples
   pack "$out/demo_samples/samples.jsonl" configs/demo_samples.jsonl.gz
 }
-stage_joint() { measure joint joint joint; } # how much of what is kept is also an answer: GAtt on the demo's kept samples
-stage_published() { measure published joint published; } # the student of results/qwen by the yardstick of joint
+stage_published() { measure published joint published; } # the student of results/qwen by the yardstick of recipes
 stage_recipes() { # the same samples learned in their dialogues and alone (single-turn fine-tuning), in as many steps
-  run joint joint --eval=null
+  run gatt gatt
   measure recipes joint recipes
 }
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo

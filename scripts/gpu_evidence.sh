@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The evidence of results/joint on one GPU: the 1.5B writes targets, the 0.5B learns them, and both are measured.
+# Evidence on one GPU: the 1.5B writes targets, the 0.5B learns them, and both are measured.
 #   scripts/gpu_evidence.sh FOLDER STAGE…   stages: models, base, synth, train, trained, s_ifeval; FOLDER holds all they
 #                                           make. Started again, a stage goes on where it was.
 #   scripts/gpu_evidence.sh FOLDER part FILE   takes one part of a model's file (`split -b 56M -d FILE FILE.`), where

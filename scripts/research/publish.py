@@ -35,8 +35,10 @@ ROWS: Final = {
 }
 JOINT_ARMS: Final = {
     "base": "base model",
+    "base+system+reminder": "base model, reminded in every message",
     "alone": "base model asked alone, without history",
     "canned": "one fixed string",
+    "single_turn": "fine-tuned on single turns",
     "gatt": "GAtt",
 }
 JOINT: Final = {"keeps": "keeps", "answers": "answers", "joint": "both"}
@@ -46,7 +48,7 @@ def headline() -> str:
     """Return the table of the first screen: what each arm keeps and answers at turn 20, with counts."""
     rows = []
     for arm, label in JOINT_ARMS.items():
-        measured = (Figure("joint", metric, "reference").at(arm, 20) for metric in JOINT)
+        measured = (Figure("recipes", metric, "reference").at(arm, 20) for metric in JOINT)
         rows.append([label, *map(counted, measured)])
     return table(["at turn 20 of 20, people's history", *JOINT.values()], rows)
 

@@ -14,7 +14,9 @@ import matplotlib.pyplot as plt
 
 JOINT_ARMS: Final = {
     "gatt": ("GAtt", "#1f6fb2"),
+    "single_turn": ("fine-tuned on single turns", "#c2702f"),
     "alone": ("base, asked alone", "#7a5aa6"),
+    "base+system+reminder": ("base, reminded", "#4d8f63"),
     "base": ("base", "#8a8f98"),
 }
 
@@ -31,7 +33,7 @@ def joint(_folder: Path) -> Any:
     """Return the joint rate over turns, people's history."""
     figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
     for arm, (label, colour) in JOINT_ARMS.items():
-        curve(axis, Figure("joint", "joint", "reference"), arm, label, colour)
+        curve(axis, Figure("recipes", "joint", "reference"), arm, label, colour)
     axis.set(
         title="Keeps its instruction and answers, Qwen2.5-Coder-0.5B",
         xlabel="turn",
