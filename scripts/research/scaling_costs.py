@@ -119,13 +119,22 @@ def main() -> None:
     text = "\n".join(tables(args)).rstrip()
     if args.write is None:
         print(text)
-        return
-    page = args.write.read_text(encoding="utf-8")
-    before, is_begun, rest = page.partition(BEGIN)
-    _, is_ended, after = rest.partition(END)
+    else:
+        put_into(args.write, text, BEGIN, END)
+
+
+def put_into(path: Path, text: str, begin: str, end: str) -> None:
+    """Put a text into a page, between two lines.
+
+    Raises:
+        SystemExit: the page has no such lines.
+    """
+    page = path.read_text(encoding="utf-8")
+    before, is_begun, rest = page.partition(begin)
+    _, is_ended, after = rest.partition(end)
     if not is_begun or not is_ended:
-        raise SystemExit(f"{args.write}: expected the lines {BEGIN.strip()!r} and {END.strip()!r}")
-    args.write.write_text(f"{before}{BEGIN}\n{text}\n\n{END}{after}", encoding="utf-8")
+        raise SystemExit(f"{path}: expected the lines {begin.strip()!r} and {end.strip()!r}")
+    path.write_text(f"{before}{begin}\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
 def shares() -> tuple[float, float]:
