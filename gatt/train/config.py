@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +27,9 @@ class LoraSettings:
     """Scale by `lora_alpha / sqrt(r)` instead."""
     lora_dropout: float = 0.0
     """Dropout on the input of the update, in [0, 1)."""
-    target_modules: Literal["all-linear"] | tuple[str, ...] = "all-linear"
-    """Names of modules to adapt, or `all-linear` for every linear layer but the LM head."""
+    target_modules: str | tuple[str, ...] = "all-linear"
+    """Names of modules to adapt, a regular expression that their whole name matches, as in PEFT, or
+    `all-linear` for every linear layer but the LM head."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "at least 1", "r", "lora_alpha")
@@ -35,6 +37,14 @@ class LoraSettings:
             problems.append(f"lora_dropout is {self.lora_dropout}: expected 0 <= lora_dropout < 1")
         if not self.target_modules:
             problems.append("target_modules is empty: expected names, or 'all-linear'")
+        if isinstance(self.target_modules, str):
+            try:
+                re.compile(self.target_modules)
+            except re.error as error:
+                problems.append(
+                    f"target_modules {self.target_modules!r} is no regular expression: {error}; expected names "
+                    "as a list, an expression for their whole names, or 'all-linear'"
+                )
         _raise(problems)
 
 

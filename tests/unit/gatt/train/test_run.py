@@ -185,7 +185,7 @@ def test_a_mixture_of_experts_trains_on_our_loss_alone(make: Any, tmp_path: Path
     )  # fmt: skip
     MixtralForCausalLM(config).save_pretrained(folder)
     result = train(
-        make(model=str(folder), layout="comb", lora=LoraSettings(target_modules=("q_proj",)))
+        make(model=str(folder), layout="comb", lora=LoraSettings(target_modules=r".*\.q_proj"))
     )
     assert result.num_steps == 2
 

@@ -59,6 +59,7 @@ def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
     ("changes", "error", "message"),
     [
         ({"lora": LoraSettings(target_modules=("no",))}, ConfigError, "the adapter does not fit"),
+        ({"lora": LoraSettings(target_modules="q_proj")}, ConfigError, "the adapter does not fit"),
         ({"lr_scheduler_type": "sometimes"}, ConfigError, "are refused: sometimes is not"),
         # It needs more than its name.
         ({"lr_scheduler_type": "warmup_stable_decay"}, ConfigError, "are refused"),
