@@ -44,7 +44,7 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 9
+    version = 10
     reads_sense = True
 
     topics: Terms

@@ -49,7 +49,7 @@ class Says(Rule):
     """
 
     kind = "says"
-    version = 3
+    version = 4
     reads_sense = True
 
     any_of: Terms

@@ -68,7 +68,7 @@ def test_names_are_folders_or_hub_ids(copied: Path, tmp_path: Path, monkeypatch)
     [
         ("config.json", Path.unlink, ("config.json",)),
         ("config.json", lambda p: p.write_text("{"), ("tokenizer", "config.json")),
-        ("config.json", lambda p: p.write_text("{}"), ("configuration", "config.json")),
+        ("config.json", lambda p: p.write_text("{}"), ("model_type", "config.json")),
         ("config.json", changed(intermediate_size=48), ("6 weights", "shape", "config.json")),
         # They are not drawn at random.
         ("config.json", changed(num_hidden_layers=3),
