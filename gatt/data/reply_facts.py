@@ -192,7 +192,7 @@ def expectation_of(reply: str, facts: Sequence[ReplyFact]) -> Expectation | None
         forms = [form for fact in some for form in number_forms(fact)]
         rule = VerifierSpec("answer", {"any_of": forms})
         if some[0].kind in ("link", "code"):
-            # Other rules do not read links.
+            # To the letter: as tokens a code falls into words and numbers.
             rule = VerifierSpec("not", {"of": {"kind": "excludes", "terms": forms}})
         if build(rule).check(reply).status == "pass":
             rules.append(rule)

@@ -95,14 +95,16 @@ def _with_units(given: list[Token]) -> list[Token]:
     at = 0
     while at < len(given):
         token = given[at]
-        pair = " ".join(one.text for one in given[at : at + 2])
-        num = 2 if " " in pair and pair in _UNITS else 1
-        if token.kind != "word" or not (unit := _UNITS.get(pair) or _UNITS.get(token.text)):
+        pair = given[at : at + 2]
+        unit_of_pair = _UNITS.get(f"{token.text} {pair[-1].text}")
+        unit = unit_of_pair or _UNITS.get(token.text)
+        if token.kind != "word" or unit is None:
             joined.append(token)
             at += 1
             continue
-        span = (token.span[0], given[at + num - 1].span[1])
-        at += num
+        last = pair[-1] if unit_of_pair else token
+        span = (token.span[0], last.span[1])
+        at += len(pair) if unit_of_pair else 1
         number = given[at] if at < len(given) and token.text in _BEFORE_NUMBERS else None
         if number and number.kind == "number" and not (joined and joined[-1].kind == "number"):
             span = (span[0], number.span[1])
