@@ -37,6 +37,8 @@ _LABEL: Final = re.compile(
     r"^(?:(?:the |my |new |rewritten |revised )*(?:answer|reply|response)(?: is)?\s*:\s*)",
     re.IGNORECASE,
 )
+_LABEL_LINE: Final = re.compile(r"(?P<label>[^\W\d_]+(?:['’ ][^\W\d_]+){0,4} ?:)(?:\s+|$)")
+"""Up to five words and a colon: the prompt's labels in the language of the reply ("La respuesta es:")."""
 _QUOTED: Final = re.compile(r'^["“](?P<text>[^"“”]+)["”]$', re.DOTALL)
 
 
@@ -57,9 +59,18 @@ def tokens_needed(replies: Sequence[str], least: int) -> int:
     return max(least, round(WORDS_FACTOR * longest) + 24)
 
 
-def unlabelled(text: str) -> str:
-    """Return a drawn reply without "Answer:" in front of it and quotation marks around it."""
+def unlabelled(text: str, own: str, instruction: str) -> str:
+    """Return a drawn reply without the prompt's labels, in any language, and quotation marks around it.
+
+    Lines before a label repeat the prompt. A label of the instruction stays, and any if the own reply has one.
+    """
     plain = _LABEL.sub("", text.strip())
+    instruction = instruction.casefold()
+    lines = [] if _LABEL_LINE.match(own) else plain.split("\n")
+    for number, line in enumerate(lines):
+        while (label := _LABEL_LINE.match(line)) and label["label"].casefold() not in instruction:
+            line = line[label.end() :]
+            plain = "\n".join((line, *lines[number + 1 :])).strip()
     quoted = _QUOTED.match(plain)
     return quoted["text"].strip() if quoted else plain
 

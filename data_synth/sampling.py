@@ -264,7 +264,8 @@ def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: Teache
     turn.attempts += 1
     text = generation.text.strip()
     if turn.own is not None:
-        text, kind = unlabelled(text), "rewritten" if kind == "sampled" else kind
+        text = unlabelled(text, turn.own, turn.instruction.text if turn.instruction else "")
+        kind = "rewritten" if kind == "sampled" else kind
     _offer(turn, text, kind, config, generation.finish, generation.server_end)
 
 

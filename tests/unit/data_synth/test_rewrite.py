@@ -8,6 +8,7 @@ import pytest
 
 from data_synth.config import SynthConfig, TeacherConfig
 from data_synth.plan import PlannedSample
+from data_synth.rewrite import unlabelled
 from data_synth.sampling import sample_batch
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.expectation import Expectation
@@ -98,6 +99,24 @@ def test_the_teacher_rewrites_what_no_program_can_and_facts_stay() -> None:
     assert (target.reply, target.reason) == (None, "lost_fact")
     target, _ = rewritten(own, "Vous avez 30 jours, Anna, ou 60 avec la carte.", FRENCH)
     assert (target.reply, target.reason) == (None, "added_fact")
+
+
+@pytest.mark.parametrize(
+    ("drawn", "own", "reply"),
+    [
+        ("La respuesta es: Cuatro.", "Four.", "Cuatro."),
+        ("A resposta é: A resposta é: Quatro.", "Four.", "Quatro."),
+        ("Ein Kunde schrieb: Wie viele?\nDie Antwort ist: Vier.", "Four.", "Vier."),
+        ("Soll ich?\nDie Antwort ist: Ja.", "Yes.", "Ja."),
+        ("Nota: ele fecha às 18:30.", "Note: it closes at 18:30.", "Nota: ele fecha às 18:30."),
+        ("Helper: Four.", "Four.", "Helper: Four."),
+        ("Es ist 18:30 Uhr.", "It is 18:30.", "Es ist 18:30 Uhr."),
+        ('{"answer": "Four."}', "Four.", '{"answer": "Four."}'),
+        ("Eins.\nZwei.", "One.\nTwo.", "Eins.\nZwei."),
+    ],
+)
+def test_labels_of_the_prompt_in_any_language_are_no_part_of_a_reply(drawn, own, reply) -> None:
+    assert unlabelled(drawn, own, "Begin each reply with 'Helper:'.") == reply
 
 
 def test_questions_between_are_answered_by_program() -> None:
