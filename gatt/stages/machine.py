@@ -23,26 +23,32 @@ class Machine:
     """That a run takes."""
     has_vllm: bool = False
     """Whether vLLM is installed beside this package."""
+    has_bfloat16: bool = False
+    """Whether it computes in bfloat16: a GPU, or a processor with instructions for it."""
 
     @classmethod
     def here(cls) -> Machine:
         """Return this machine."""
         import torch
 
+        from gatt.generation.local.cpu_linear import multiplies_bfloat16
+
         if torch.cuda.is_available():
             has_vllm = importlib.util.find_spec("vllm") is not None
-            return cls(torch.cuda.mem_get_info(0)[1], "cuda", has_vllm)
+            return cls(torch.cuda.mem_get_info(0)[1], "cuda", has_vllm, has_bfloat16=True)
         info = Path("/proc/meminfo")
         # What is available counts caches that can be dropped.
         text = info.read_text(encoding="ascii") if info.exists() else ""
         if match := re.search(r"MemAvailable:\s+(\d+) kB", text):
-            return cls(int(match[1]) * 1024)
-        return cls(int((provenance([])["memory_gib"] or 0) * 2**30))
+            size = int(match[1]) * 1024
+        else:
+            size = int((provenance([])["memory_gib"] or 0) * 2**30)
+        return cls(size, has_bfloat16=multiplies_bfloat16())
 
     @property
     def weight_bytes(self) -> int:
         """Bytes of one weight."""
-        return 2 if self.device == "cuda" else 4
+        return 2 if self.has_bfloat16 else 4
 
 
 def num_weights(model: str) -> int | None:
@@ -98,8 +104,11 @@ class Settings:
     why_rate: str
     is_small: bool
     """Whether the model copies a history that it is shown, as one of 135 million weights does."""
+    has_bfloat16: bool
+    """Whether all stages compute in bfloat16 on a processor; on a GPU they do by themselves."""
     has_int8: bool
-    """Whether the teacher computes in int8: half the time on a processor, which a small model need not."""
+    """Whether the teacher computes in int8: half the time of float32 on a processor, which a small model need
+    not."""
     max_rows: int
     starts_vllm: bool
     """Whether sampling and evaluation go through a vLLM that the run starts itself."""
@@ -126,12 +135,13 @@ def choose_settings(weights: int | None, machine: Machine) -> Settings:
     packed = number * (0.6 + _LORA_BYTES) / 0.8
     is_packed = plain > has and has_gpu
     needs = packed if is_packed else plain
-    kind = "4-bit" if is_packed else "bfloat16" if has_gpu else "float32"
+    kind = "4-bit" if is_packed else "bfloat16" if machine.has_bfloat16 else "float32"
     return Settings(
         learning_rate=rate,
         why_rate=why,
         is_small=number <= RATES[0][0],
-        has_int8=not has_gpu and number > RATES[0][0],
+        has_bfloat16=machine.has_bfloat16 and not has_gpu,
+        has_int8=not machine.has_bfloat16 and number > RATES[0][0],
         max_rows=64 if has_gpu or number <= RATES[0][0] else 32,
         starts_vllm=has_gpu and machine.has_vllm,
         memory=f"{number * (0.6 if is_packed else machine.weight_bytes) / GB:.2g} GB of {kind} weights, "

@@ -24,7 +24,9 @@ def gpus(monkeypatch: pytest.MonkeyPatch):
     def have(number: int, memory: float = 80e9) -> None:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: number > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: number)
-        monkeypatch.setattr(Machine, "here", lambda: Machine(int(memory), "cuda"))
+        monkeypatch.setattr(
+            Machine, "here", lambda: Machine(int(memory), "cuda", has_bfloat16=True)
+        )
 
     for name in launch._LAUNCHED:
         monkeypatch.delenv(name, raising=False)

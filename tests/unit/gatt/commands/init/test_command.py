@@ -106,7 +106,9 @@ def test_the_size_of_a_model_is_known_by_its_name(model, expected) -> None:
 
 
 def test_where_vllm_is_installed_a_run_starts_it(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(Machine, "here", lambda: Machine(80 * GB, "cuda", has_vllm=True))
+    monkeypatch.setattr(
+        Machine, "here", lambda: Machine(80 * GB, "cuda", has_vllm=True, has_bfloat16=True)
+    )
     main(["init", str(tmp_path / "bot"), "--model", "Qwen/Qwen3-8B"])
     synth, train, evaluation = (stage.config for stage in load_run(tmp_path / "bot").stages)
     engines = (synth.teacher.engine, evaluation.engine)
@@ -116,8 +118,21 @@ def test_where_vllm_is_installed_a_run_starts_it(tmp_path, monkeypatch) -> None:
     assert train.model == "Qwen/Qwen3-8B"
 
 
+@pytest.mark.parametrize(
+    ("has_bfloat16", "dtypes"), [(True, ("bfloat16",) * 2), (False, ("int8", "auto"))]
+)
+def test_a_processor_with_bfloat16_computes_in_it(
+    tmp_path, monkeypatch, has_bfloat16, dtypes
+) -> None:
+    monkeypatch.setattr(Machine, "here", lambda: Machine(16 * GB, has_bfloat16=has_bfloat16))
+    main(["init", str(tmp_path / "bot"), "--model", "qwen2.5-coder-0.5b-instruct"])
+    synth, train, evaluation = (stage.config for stage in load_run(tmp_path / "bot").stages)
+    assert (synth.teacher.engine.dtype, evaluation.engine.dtype) == dtypes
+    assert train.bf16 == (True if has_bfloat16 else "auto")
+
+
 def test_settings_follow_size_and_machine() -> None:
-    cpu, h100 = Machine(16 * GB), Machine(80 * GB, "cuda")
+    cpu, h100 = Machine(16 * GB), Machine(80 * GB, "cuda", has_bfloat16=True)
     small, large = choose_settings(135_000_000, cpu), choose_settings(8_000_000_000, cpu)
     assert (small.is_too_large, small.is_small, small.has_int8) == (False, True, False)
     assert large.is_too_large
