@@ -33,7 +33,10 @@ def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgem
         hint=f"Reply with one valid JSON object with {shown}, and nothing around it.",
         good=(whole,),
         bad=("It should be there tomorrow.", *(["{}"] if keys else [])),
-        program="" if keys else json.dumps({"name": "as_json", "key": "answer"}),
+        # What other keys hold is the teacher's to say.
+        program=""
+        if len(keys) > 1
+        else json.dumps({"name": "as_json", "key": (*keys, "answer")[0]}),
     )
 
 

@@ -81,3 +81,17 @@ def test_only_what_asks_for_much_is_long(sentence, is_long) -> None:
     rule = find_rule(sentence)
     assert rule is not None
     assert rule.is_long == is_long
+
+
+@pytest.mark.parametrize(
+    ("sentence", "key"),
+    [
+        ("Answer as JSON.", "answer"),
+        ('Answer as a JSON object with the key "reply".', "reply"),
+        ("Reply in JSON with the keys name and city.", None),
+    ],
+)
+def test_a_program_puts_a_reply_into_json_where_one_key_holds_it(sentence, key) -> None:
+    rule = find_rule(sentence)
+    assert rule is not None
+    assert (f'"key": "{key}"' in rule.program) == (key is not None) == bool(rule.program)
