@@ -93,14 +93,38 @@ stage_qwen_cost() { measure cost false_trigger cost; }
 stage_qwen_perplexity() { # of plain dialogues, to results/qwen/perplexity.json
   gatt perplexity --config "$files/perplexity.yaml" --output=results/qwen/perplexity.json ${DTYPE:+--engine.dtype="$DTYPE"}
 }
-stage_demo_samples() { # the kept part of the demo's samples: conversations, targets of the 1.5B
-  run demo_samples demo_samples
-  pack "$out/demo_samples/samples.jsonl" configs/demo_samples.jsonl.gz
+stage_targets() { # what recipe.yaml and the demo train on, rewritten by the 1.5B
+  run targets targets
+  pack "$out/targets/samples.jsonl" results/recipes/targets.jsonl.gz
+  head -n 48 "$out/targets/samples.jsonl" >"$out/targets/demo.jsonl"
+  pack "$out/targets/demo.jsonl" configs/demo_samples.jsonl.gz
 }
 stage_published() { measure published joint published; } # the student of results/qwen by the yardstick of recipes
-stage_recipes() { # the same samples learned in their dialogues and alone (single-turn fine-tuning), in as many steps
-  run gatt gatt
+stage_recipes() { # one data set learned in its dialogues, alone, both; sampled targets; two more seeds
+  local seed
+  run recipe/gatt recipe
+  run recipe/single_turn recipe --train.history=none
+  run recipe/both recipe --train.history=both
+  run recipe/sampled recipe --train.samples='[results/recipes/sampled.jsonl.gz]'
+  for seed in 1 2; do
+    run "recipe/gatt_$seed" recipe --train.seed="$seed"
+    run "recipe/single_turn_$seed" recipe --train.history=none --train.seed="$seed"
+  done
   measure recipes joint recipes
+}
+stage_recipes_own() { # the same adapters in their own chat, and after slips
+  measure recipes_own joint recipes --eval.arms='[base, base+system+reminder, gatt, single_turn, both]' \
+    --eval.histories='[own, slip_2]' --eval.num_dialogues=24 --eval.source.num=24
+}
+stage_s_ifeval() { # S_IFEVAL=sys_ifeval.jsonl of RealGuardrails: 120 prompts, alone and behind 19 exchanges
+  local n
+  for n in 0 19; do
+    mkdir -p "$out" "results/s_ifeval_$n"
+    [[ -f $out/s_ifeval_$n.jsonl ]] || gatt suite import s-ifeval "$S_IFEVAL" --exchanges $n --num 120 --output "$out/s_ifeval_$n.jsonl"
+    gatt eval --config "$files/s_ifeval.yaml" --cases="$out/s_ifeval_$n.jsonl" --turns="[$((n + 1))]" --output_dir="$out/s_ifeval_$n"
+    cp "$out/s_ifeval_$n/results.json" "results/s_ifeval_$n/"
+    xz -9 -c "$out/s_ifeval_$n/samples.jsonl" >"results/s_ifeval_$n/samples.jsonl.xz"
+  done
 }
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo
   local seed
