@@ -14,6 +14,7 @@ from gatt.data.dialogue import Dialogue
 from gatt.data.hash_split import partition
 from gatt.errors import ConfigError, DataError
 from gatt.sources.config import SourceConfig
+from gatt.sources.faq import read_faq
 from gatt.sources.load import load_dialogues
 
 _MOST_TURNS: Final = 20
@@ -101,7 +102,11 @@ def data_of(folder: Path, dialogues: Path | None, faq: Path | None) -> Data:
 
 def _of_faq(path: Path) -> Iterable[Dialogue]:
     fewest, most = _FAQ_TURNS
-    config = SourceConfig(name="faq", path=str(path), min_turns=fewest, max_turns=most, num=40)
+    # Nearly every turn asks: small talk stands in the user's own dialogues.
+    asked = tuple(range(1, min(most - 1, len(read_faq(path))) + 1))
+    config = SourceConfig(
+        name="faq", path=str(path), min_turns=fewest, max_turns=most, num=40, asked=asked
+    )
     return load_dialogues(config, None)[0]
 
 
