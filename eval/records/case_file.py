@@ -42,7 +42,7 @@ from gatt.data.instruction import Instruction, Probe, Split, combine
 from gatt.data.switches import Switch, SwitchKind, SwitchPlace
 from gatt.errors import CatalogError, ConfigError, DataError, VerifierError
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers import build
 
 CaseLine = dict[str, Any]

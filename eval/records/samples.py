@@ -15,7 +15,7 @@ from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import FinishReason
 from gatt.runs.input_file import COMPRESSED
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.spec import VerifierSpec
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gatt.data.catalog.read import catalog_files, read_yaml
 from gatt.errors import CatalogError, ConfigError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import Source, read_mapping
+from gatt.runs.values import Source, read_mapping
 
 SUITES: Final = Path(__file__).parents[1] / "suites"
 """Folder of the shipped suites."""

@@ -25,7 +25,7 @@ from gatt.data.instruction import Entry
 from gatt.errors import DataError, StaleError
 from gatt.generation.base import Generation
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 
 def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list[str]:

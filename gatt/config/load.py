@@ -25,8 +25,16 @@ from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import jsonable
 from gatt.runs.suggest import did_you_mean, nearest
-from gatt.runs.typed import Problem, ShapeError, typed
-from gatt.runs.yaml_file import Source, broken, dump_yaml, parse_yaml, read_mapping
+from gatt.runs.values import (
+    Problem,
+    ShapeError,
+    Source,
+    broken,
+    dump_yaml,
+    parse_yaml,
+    read_mapping,
+    typed,
+)
 
 T = TypeVar("T")
 COMMAND_LINE: Final = "command line"

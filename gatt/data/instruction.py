@@ -17,7 +17,7 @@ from gatt.data.parts import Part, parts_from_json, parts_to_json
 from gatt.data.variants import Variants
 from gatt.errors import CatalogError
 from gatt.runs.input_file import parse_json
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.spec import VerifierSpec
 
 Split = Literal["train", "heldout_value", "heldout_family"]

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from gatt.errors import DataError
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 Thumb = Literal["up", "down"]
 THUMBS: tuple[str, ...] = get_args(Thumb)

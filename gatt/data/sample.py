@@ -20,7 +20,7 @@ from gatt.data.switches import Switch, check_switches, in_force
 from gatt.errors import CatalogError, DataError
 from gatt.runs.input_file import parse_json
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 TargetKind = Literal["kept", "rewritten", "sampled", "hinted", "prefilled", "composed"]
 KIND_NAMES: Final[Mapping[TargetKind, str]] = {

@@ -16,7 +16,7 @@ from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.input_file import read_json
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 FILE = "trained_on.json"
 NUM_TURNS = 4

@@ -30,7 +30,7 @@ from typing import Any, Final
 from gatt.cli import commands, load_command
 from gatt.config.load import config_dict, config_file, load_config
 from gatt.errors import ConfigError
-from gatt.runs.yaml_file import Source
+from gatt.runs.values import Source
 
 STAGES: Final = ("synth", "train", "eval")
 """In the order in which they run; each name is a command."""

@@ -28,7 +28,7 @@ from gatt.data.dialogue import Message
 from gatt.errors import ConfigError, DataError
 from gatt.runs.provenance import fingerprint
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import read_mapping
+from gatt.runs.values import read_mapping
 from gatt.verifiers.judge import JUDGE
 
 MARK = "| "

@@ -33,7 +33,7 @@ from gatt.models.control_tokens import control_tokens
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore, parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.rule import quote

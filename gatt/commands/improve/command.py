@@ -14,7 +14,7 @@ from gatt.commands.run.command import check_stages, execute_stages
 from gatt.config.load import config_dict
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
-from gatt.runs.yaml_file import dump_yaml
+from gatt.runs.values import dump_yaml
 from gatt.stages.plan import add_plan_argument, duration, print_line, show_plan
 
 HELP = "let a trained run learn from its own replies, in rounds: draw pairs, train, measure"

@@ -13,7 +13,7 @@ from gatt.cli import path_argument
 from gatt.errors import StaleError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
-from gatt.runs.yaml_file import dump_yaml
+from gatt.runs.values import dump_yaml
 from gatt.stages.plan import add_plan_argument, print_line, show_plan
 from gatt.stages.run_file import RUN_FILE, STAGES, PipelineRun, Stage, load_run
 

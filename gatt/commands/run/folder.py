@@ -12,7 +12,7 @@ from typing import Any
 
 from gatt.config.load import load_config
 from gatt.errors import ConfigError
-from gatt.runs.yaml_file import read_mapping
+from gatt.runs.values import read_mapping
 from gatt.stages.run_file import RUN_FILE, load_run
 from gatt.train.config import TrainConfig
 

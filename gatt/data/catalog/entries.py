@@ -12,7 +12,7 @@ from gatt.data.catalog.programs import apply_program
 from gatt.data.instruction import Entry
 from gatt.data.variants import PLACEHOLDER, Variants, fill
 from gatt.errors import CatalogError, VerifierError
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers import build
 
 T = TypeVar("T")

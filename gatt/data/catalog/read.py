@@ -46,7 +46,7 @@ from gatt.data.catalog.entries import parse_entries, typed_values
 from gatt.data.instruction import SPLITS, Conflicts, Entry, Instruction
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import read_mapping
+from gatt.runs.values import read_mapping
 from gatt.verifiers import own_versions
 from gatt.verifiers.own_kinds import read_kind_file
 from gatt.verifiers.table import use_kind_files
