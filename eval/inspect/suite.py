@@ -17,12 +17,12 @@ from eval.cases.asked_turns import asked_turns
 from eval.cases.build import load_inputs
 from eval.cases.unmeasured import refuse_unmeasured, triggers_of
 from eval.config import EvalConfig, config_of
-from eval.metrics.outcomes import OutcomeColumns, rate_of
+from eval.metrics.curves import OutcomeColumns, rate_of
 from eval.metrics.table import METRICS
 from eval.records.arms import BASE, REMINDED
-from eval.records.case import Case, Reply
+from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.verdict import RUNNER, judge_by_rules
+from eval.scoring.verdict import RUNNER, Reply, judge_by_rules
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eval.metrics.curves import by_arm
-from eval.metrics.outcomes import joint
+from eval.metrics.table import joint
 from eval.records.samples import Sample
 from gatt.verifiers.text.copying import copy_of
 

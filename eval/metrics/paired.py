@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.curves import by_arm
+from eval.metrics.curves import ALL, OutcomeColumns, by_arm
 from eval.metrics.intervals import (
     MIN_INSTRUCTIONS,
     Codes,
@@ -27,8 +27,7 @@ from eval.metrics.intervals import (
     num_groups,
     paired_interval,
 )
-from eval.metrics.outcomes import ALL, Outcome, OutcomeColumns
-from eval.metrics.table import METRICS
+from eval.metrics.table import METRICS, Outcome
 from eval.records.arms import CANNED
 from eval.records.samples import Sample
 

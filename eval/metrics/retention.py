@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from eval.metrics.ability import ABLE, UNABLE, able_instructions
-from eval.metrics.curves import by_arm
+from eval.metrics.curves import ALL, by_arm
 from eval.metrics.intervals import Floats
-from eval.metrics.outcomes import ALL, Outcome, joint, keeps
+from eval.metrics.table import Outcome, joint, keeps
 from eval.records.arms import ALONE, CANNED
 from eval.records.samples import Sample
 

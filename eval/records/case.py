@@ -15,7 +15,6 @@ from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction, Probe
 from gatt.data.switches import Switch, check_switches, ended, in_force, last_switch
 from gatt.errors import CatalogError, ConfigError, VerifierError
-from gatt.generation.base import Generation
 from gatt.verifiers import build
 from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
@@ -196,16 +195,3 @@ class Case:
                 [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
             ],
         }
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One reply of an arm: to user message `turn`, or to the probe that replaces it."""
-
-    case: Case
-    turn: int
-    kind: Kind
-    user: str
-    generation: Generation
-    earlier: tuple[str, ...] = ()
-    """The replies in the history that the arm read, first turn first."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL
 from eval.metrics.table import is_pass_good
 
 LEFT_OUT: Final = ("keeps_loose",)

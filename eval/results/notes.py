@@ -9,8 +9,7 @@ from typing import Final
 from eval.cases.asked_turns import judged_turns, shown_turns
 from eval.cases.unmeasured import Triggers
 from eval.config import EvalConfig, used_adapters
-from eval.metrics.curves import CurvePoint
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL, CurvePoint
 from eval.records.case import Case
 from eval.records.samples import Sample
 from gatt.data.instruction import Instruction

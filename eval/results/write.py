@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from eval.metrics.failures import failures
 from eval.metrics.paired import differences
 from eval.metrics.parts import part_rates
 from eval.metrics.retention import retentions
+from eval.metrics.table import folded
 from eval.records.samples import (
     REPORT_FILE,
     RESULTS_FILE,
@@ -34,7 +35,7 @@ from eval.results.conversation import conversations
 from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.results.undecided import notes_of_undecided
-from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
+from eval.rollout.rows import read_rows, row_keys, total_tokens
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
@@ -144,6 +145,24 @@ def close(
     report = config.output_dir / REPORT_FILE
     render_report(results, samples, report)
     return EvalResult(results, report, samples, num_new)
+
+
+def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
+    """Return the samples of rows of whole cases, in the order of turns; own histories get `is_repeated`."""
+    known: dict[str, set[str]] = defaultdict(set)
+    samples = []
+    for row in rows:
+        found = [Sample.from_dict(raw) for raw in row["samples"]]
+        if "said" in row:
+            earlier = known[row["key"].rpartition("/")[0]]
+            said = folded(row["said"]["text"])
+            found = [
+                replace(s, is_repeated=said in earlier) if s.kind == "turn" and said else s
+                for s in found
+            ]
+            earlier.add(said)
+        samples += found
+    return samples
 
 
 def trainings(adapters: Mapping[str, Path]) -> list[dict[str, Any]]:

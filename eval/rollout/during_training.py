@@ -16,7 +16,7 @@ from eval.cases.build import load_inputs
 from eval.cases.draw import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig, config_of
-from eval.metrics.outcomes import keeps
+from eval.metrics.table import keeps
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from eval.records.arms import History
-from eval.records.case import Reply
-from eval.records.samples import Expected, Sample
+from eval.records.case import Case
+from eval.records.samples import Expected, Kind, Sample
 from eval.scoring.judge.question import JudgeKey
 from gatt.data.answers import answers
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
+from gatt.generation.base import Generation
 from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.verifiers.judge import JUDGE, Judge, is_open
 from gatt.verifiers.rule import quote
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.echo import echoed
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply of an arm: to user message `turn`, or to the probe that replaces it."""
+
+    case: Case
+    turn: int
+    kind: Kind
+    user: str
+    generation: Generation
+    earlier: tuple[str, ...] = ()
+    """The replies in the history that the arm read, first turn first."""
 
 
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:

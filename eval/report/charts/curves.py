@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from eval.metrics.curves import CurvePoint
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL, CurvePoint
 from eval.metrics.table import is_since_switch, metric_of
 from eval.report.charts.drawing import (
     ARMS,

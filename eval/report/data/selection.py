@@ -10,8 +10,7 @@ from typing import Any
 
 from eval.config import RUN_MARK
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import OWN_REPLIES, CurvePoint
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
 from eval.metrics.table import METRICS, VACUOUS, is_since_switch
 from eval.records.arms import (
     ALONE,

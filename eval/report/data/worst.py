@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from eval.metrics.outcomes import folded
 from eval.metrics.parts import part_status
+from eval.metrics.table import folded
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, Headline
 from eval.report.data.transcripts import Transcript

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import OWN_REPLIES, CurvePoint
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
 from eval.metrics.table import METRICS, VACUOUS, is_pass_good
 from eval.records.arms import is_untrained
 from eval.report.data.runs import Record

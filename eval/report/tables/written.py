@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
 from eval.report.data.transcripts import Example, Transcripts, examples, verdict_of
