@@ -16,9 +16,8 @@ from gatt.comb.attention.backend import IMPLEMENTATION, Backend, CombAttention
 from gatt.comb.collator import RowGeometry, of_reference
 from gatt.comb.comb import IGNORE
 from gatt.comb.head import Head, causal_lm, replaced
-from gatt.comb.objectives.base import Units
+from gatt.comb.objectives.base import ObjectiveTokens, Units
 from gatt.comb.objectives.table import Objectives
-from gatt.comb.pieces import ObjectiveTokens
 from gatt.errors import TrainingError
 
 DEFAULTS: Final = Objectives()

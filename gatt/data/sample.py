@@ -7,6 +7,8 @@ strings and verifier parameters and expectations as JSON strings, so that
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -104,10 +106,10 @@ class GattSample:
             raise DataError(
                 f"sample {self.id!r}: expected a text as its id, and an object as its provenance"
             )
-        found = [t.turn for t in self.targets]
-        if found != list(range(1, self.dialogue.num_turns + 1)):
+        turns = [t.turn for t in self.targets]
+        if turns != list(range(1, self.dialogue.num_turns + 1)):
             raise DataError(
-                f"sample {self.id!r}: targets of turns {found}, "
+                f"sample {self.id!r}: targets of turns {turns}, "
                 f"expected 1 to {self.dialogue.num_turns}"
             )
         check_switches(
@@ -268,3 +270,38 @@ def _parsed(record: Mapping[str, Any]) -> GattSample:
             "both escapes of an emoji"
         ) from None
     return GattSample.from_dict(record)
+
+
+def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
+    """Yield the samples of all files.
+
+    Every run of `gatt synth` counts its samples from 0: an id that an earlier
+    file has too gets the number of its file, counted from 1 ("s000000.2"), or
+    the next number that makes an id that no sample before it has.
+
+    Raises:
+        DataError: broken samples, two with one id in a file, or one sample in two files.
+    """
+    ids: set[str] = set()
+    by_content: dict[bytes, str] = {}
+    for file_number, path in enumerate(paths, start=1):
+        of_file: dict[str, str] = {}
+        for number, sample in enumerate(read_samples(path), start=1):
+            place = f"{path} sample {number}"
+            if sample.id in of_file:
+                raise DataError(
+                    f"{place}: id {sample.id!r} is that of {of_file[sample.id]} already: expected "
+                    "ids that differ; remove one of the two"
+                )
+            content = hashlib.sha256(json.dumps(sample.as_dict()).encode()).digest()
+            if content in by_content:
+                raise DataError(
+                    f"{place}: the same as {by_content[content]}: expected each sample once; "
+                    "remove one of the two"
+                )
+            of_file[sample.id] = by_content[content] = place
+            if sample.id in ids:
+                free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
+                sample = replace(sample, id=next(name for name in free if name not in ids))
+            ids.add(sample.id)
+            yield sample

@@ -29,8 +29,8 @@ from gatt.models.load import load_config, load_model, load_tokenizer, require_bi
 from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
 from gatt.train.config import TrainConfig
-from gatt.train.data.rows import forget_rows, rows_of_run
-from gatt.train.data.samples import RowReport
+from gatt.train.data.kept_rows import forget_rows, rows_of_run
+from gatt.train.data.report import RowReport
 from gatt.train.run_folder import (
     BEST_ADAPTER,
     FILES,
@@ -177,7 +177,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> PreparedRun:
         ConfigError: settings that the model or the device cannot take, or an adapter that does not fit.
         DataError: broken samples or marks of the first adapter; dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
-        TrainingError: too little is left to learn (`gatt.train.data.samples.refuse_too_few`).
+        TrainingError: too little is left to learn (`gatt.train.data.report.refuse_too_few`).
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
     """

@@ -36,7 +36,7 @@ from gatt.runs.provenance import fingerprint, versions
 from gatt.runs.store import differences, take_lock
 from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
-from gatt.train.data.samples import RowReport
+from gatt.train.data.report import RowReport
 
 FILE: Final = "train.json"
 ADAPTER: Final = "adapter"

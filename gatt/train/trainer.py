@@ -44,8 +44,8 @@ from gatt.comb.objectives.table import Objectives
 from gatt.errors import TrainingError
 from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
+from gatt.train.data.report import RowReport
 from gatt.train.data.rows import row_lengths
-from gatt.train.data.samples import RowReport
 from gatt.train.fitting import adapter_errors, check_positions, fresh_adapter
 from gatt.train.kernels import CompileFirst, keep_kernels
 from gatt.train.progress import CompactProgress

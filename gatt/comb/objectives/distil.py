@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from gatt.comb.objectives.base import Cost, Objective
+from gatt.comb.objectives.base import Cost, Objective, ObjectiveTokens, Piece
 from gatt.comb.objectives.kl import kl
-from gatt.comb.pieces import ObjectiveTokens, Piece
 
 
 class Distil(Objective):

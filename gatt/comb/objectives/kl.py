@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from gatt.comb.objectives.base import Cost, Objective
-from gatt.comb.pieces import ObjectiveTokens, Piece, at_least_float32
+from gatt.comb.objectives.base import Cost, Objective, ObjectiveTokens, Piece, at_least_float32
 
 
 class Kl(Objective):

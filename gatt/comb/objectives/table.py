@@ -9,11 +9,10 @@ from typing import Any, Final
 import torch
 
 from gatt.comb.comb import IGNORE
-from gatt.comb.objectives.base import Objective, Units
+from gatt.comb.objectives.base import Objective, Targets, Units
 from gatt.comb.objectives.distil import Distil
 from gatt.comb.objectives.kl import Kl
 from gatt.comb.objectives.preference import Preference
-from gatt.comb.objectives.targets import Targets
 
 TABLE: Final[Mapping[str, type[Objective]]] = {
     objective.name: objective for objective in (Targets, Kl, Preference, Distil)

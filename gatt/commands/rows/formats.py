@@ -17,9 +17,9 @@ from gatt.models.control_tokens import control_ids
 from gatt.models.encoded_view import encode_prompt, encode_reply
 from gatt.models.template_facts import learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
-from gatt.train.data.labels import BuiltSample
-from gatt.train.data.samples import Dropped, reason_of
+from gatt.train.data.labels import BuiltSample, view_of_turns
+from gatt.train.data.report import Dropped, reason_of
+from gatt.train.data.rows import DrawnSample, draw_sample, encode_sample
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def targets_of(
     """Yield the targets that training would learn, those of one sample together, ascending.
 
     Args:
-        samples: of `gatt.train.data.samples.read_all_samples`.
+        samples: of `gatt.data.sample.read_all_samples`.
         tokenizer: with a chat template.
         config: of the run; its placement, history and length policy hold.
         dropped: counts the targets and samples that training leaves out as well, and those of another
@@ -72,30 +72,30 @@ def targets_of(
         drawn = draw_sample(whole, config, facts, usable)
         sample = drawn.sample
         if drawn.objective != config.objective:
-            told = f"sample {sample.id!r}: the objective {drawn.objective!r}, which these rows do not have"
-            dropped.add(*reason_of(told, sample))
+            problem = f"sample {sample.id!r}: the objective {drawn.objective!r}, which these rows do not have"
+            dropped.add(*reason_of(problem, sample))
             continue
         try:
             built = encode_sample(drawn, tokenizer, config, facts)
         except (DataError, TemplateError) as error:
             dropped.add(*reason_of(str(error), sample))
             continue
-        for told in built.dropped_targets:
-            dropped.add(*reason_of(told, sample))
+        for problem in built.dropped_targets:
+            dropped.add(*reason_of(problem, sample))
         yield sorted(_targets(drawn, built), key=lambda target: target.turn)
 
 
 def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
-    sample = drawn.as_learned
     for part in built.parts:
         firsts = [branch for branch in part.comb.branches if not branch.is_partner]
         partners: list[Branch | None] = [b for b in part.comb.branches if b.is_partner]
         partners = partners or [None] * len(firsts)
         for turn, branch, partner in zip(part.targets, firsts, partners, strict=True):
-            view = drawn.view(part.turns[: part.turns.index(turn) + 1])
+            shown = part.turns[: part.turns.index(turn) + 1]
+            view = view_of_turns(drawn.sample, shown, drawn.placement)
             messages = prompt_of_turn(view, view.num_turns)
             prompt = part.comb.trunk[: branch.fork]
-            target = sample.targets[turn - 1]
+            target = drawn.sample.targets[turn - 1]
             yield Target(
                 sample=drawn.sample,
                 turn=turn,

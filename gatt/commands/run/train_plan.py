@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from gatt.commands.launch import planned_launch
+from gatt.data.sample import read_all_samples
 from gatt.errors import StaleError
 from gatt.models.load import load_tokenizer
 from gatt.runs.input_file import count_lines, read_json
@@ -18,7 +19,6 @@ from gatt.stages.plan import StagePlan
 from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
 from gatt.train.data.rows import build_rows
-from gatt.train.data.samples import read_all_samples
 from gatt.train.run_folder import FILE, refuse_stale
 
 _MOST_COUNTED: Final = 100
