@@ -38,13 +38,7 @@ KIND_NAMES: Final[Mapping[TargetKind, str]] = {
 
 @dataclass(frozen=True)
 class TurnTarget:
-    """What the teacher gave for one turn.
-
-    Exactly one of `reply` and `reason` is set.
-
-    Raises:
-        DataError: both or neither.
-    """
+    """What the teacher gave for one turn: `reply`, or `reason` for none; `DataError` for both or neither."""
 
     turn: int
     reply: str | None
@@ -89,8 +83,7 @@ class GattSample:
     """One dialogue under one instruction (None: a plain dialogue).
 
     Raises:
-        DataError: the targets are not those of turns 1 to n in order, the id is no
-            text, the provenance no mapping, or a change of the instruction cannot be.
+        DataError: targets of other turns than 1 to n in order, or another part that cannot be.
     """
 
     id: str
@@ -273,11 +266,10 @@ def _parsed(record: Mapping[str, Any]) -> GattSample:
 
 
 def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
-    """Yield the samples of all files.
+    """Yield the samples of all files, each under an id of its own.
 
-    Every run of `gatt synth` counts its samples from 0: an id that an earlier
-    file has too gets the number of its file, counted from 1 ("s000000.2"), or
-    the next number that makes an id that no sample before it has.
+    Every run of `gatt synth` counts its samples from 0: an id that an earlier file has too gets the number of
+    its file, counted from 1 ("s000000.2"), or the next number that is free.
 
     Raises:
         DataError: broken samples, two with one id in a file, or one sample in two files.

@@ -149,14 +149,10 @@ class ObjectiveTokens:
     def in_pieces(
         self, cost: Callable[[Piece], tuple[torch.Tensor, torch.Tensor]], num_sums: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a cost and sums `[M]` over all pieces; of no token zeros, the cost with a graph.
+        """Return a cost and M sums over all pieces; of no token zeros, the cost with a graph.
 
-        The gradient of a piece is computed in the forward pass, right behind its cost, and only within
-        `Head.in_place`: there the weights of the head are at hand.
-
-        Args:
-            cost: of one piece, with a gradient with respect to its logits, and its sums, without one.
-            num_sums: M.
+        `cost` returns those of one piece, its cost with a gradient with respect to the logits. The gradient of
+        a piece is computed right behind its cost, within `Head.in_place`, where the head's weights are at hand.
         """
 
         def of_piece(hidden_PH: torch.Tensor, place: slice) -> tuple[torch.Tensor, torch.Tensor]:
@@ -164,19 +160,19 @@ class ObjectiveTokens:
 
         weights = [weight for weight in self.head.module.parameters() if weight.requires_grad]
         places = list(pieces(self.head, len(self.hidden_NH)))
-        found: tuple[torch.Tensor, torch.Tensor] = _Pieces.apply(  # type: ignore[no-untyped-call]
+        summed: tuple[torch.Tensor, torch.Tensor] = _Pieces.apply(  # type: ignore[no-untyped-call]
             of_piece, places, num_sums, self.hidden_NH, *weights
         )
-        return found
+        return summed
 
     @torch.no_grad()
     def log_probs(self, *, is_reference: bool = False) -> torch.Tensor:
         """Return the log-probability `[N]` of each label, in float32 at least, without a graph."""
-        found = [self.labels_N.new_zeros(0, dtype=torch.float32)]
+        parts = [self.labels_N.new_zeros(0, dtype=torch.float32)]
         for place in pieces(self.head, len(self.labels_N)):
             piece = self._piece(self.hidden_NH[place], place, is_reference=is_reference)
-            found.append(log_probs(piece.logits_PV, piece.labels_P))
-        return torch.cat(found)
+            parts.append(log_probs(piece.logits_PV, piece.labels_P))
+        return torch.cat(parts)
 
     def _piece(self, hidden_PH: torch.Tensor, place: slice, *, is_reference: bool = False) -> Piece:
         def reference() -> torch.Tensor:
@@ -212,11 +208,11 @@ class _Pieces(torch.autograd.Function):
                 hidden_PH = hidden_NH[place].detach().requires_grad_(needs_gradient)
                 value, numbers_M = cost(hidden_PH, place)
             if needs_gradient:
-                found = torch.autograd.grad(value, (hidden_PH, *weights), allow_unused=True)
-                parts: Sequence[torch.Tensor] = (gradients[0][place], *gradients[1:])
-                for part, gradient in zip(parts, found, strict=True):
+                added = torch.autograd.grad(value, (hidden_PH, *weights), allow_unused=True)
+                sums = (gradients[0][place], *gradients[1:])
+                for total_gradient, gradient in zip(sums, added, strict=True):
                     if gradient is not None:
-                        part += gradient
+                        total_gradient += gradient
             total, sums_M = total + value.detach(), sums_M + numbers_M
         ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(sums_M)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, Literal
 import pyarrow as pa
 
 from gatt.comb.collator import RowLayout, combs_to_features
-from gatt.comb.comb import IGNORE, Comb, expand, fold, split_to_fit
+from gatt.comb.comb import IGNORE, Comb, expand, fold, pairs, split_to_fit
 from gatt.comb.objectives.table import TABLE
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.switches import told_by_user
@@ -63,11 +63,8 @@ def write_combs(
 ) -> RowReport:
     """Write the combs of samples, or their written-out rows, in order; return what became of the samples.
 
-    Samples are read, tokenised and written one after the other: none is kept.
-
-    Raises:
-        TemplateError, ConfigError, TrainingError: see `learnable_facts`, `choose_layout` and
-            `refuse_too_few`.
+    One sample after the other is tokenised and written: none is kept. Raises what `learnable_facts`,
+    `choose_layout` and `refuse_too_few` raise.
     """
     facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
@@ -148,16 +145,13 @@ class DrawnSample:
     where the chat template shows them."""
     placement: TrainingPlacement
     history: Literal["reference", "sampled", "none", "both"]
-    """Which replies stand in the history: the dialogue's own, the targets, nothing stands there, or each target
-    is learned with the first and with the last."""
+    """Which replies stand in the history; with `both` each target is learned behind own replies, and alone."""
     objective: str
     """What its tokens cost: a name of `gatt.comb.objectives.table`."""
     supervise: Supervise
-    """Which tokens carry loss: as the run says, or the sample's own replies as well where those are the
-    history and the objective learns them."""
+    """Which tokens carry loss: as the run says, or own replies as well where the objective learns them."""
     is_moved: bool
-    """Whether a change of the instruction stands in front of the user's message instead of in a later
-    system message."""
+    """Whether a change of the instruction stands in a user's message instead of a later system message."""
 
 
 def draw_sample(
@@ -198,8 +192,7 @@ def encode_sample(
     """Return a sample as token ids; the problems of single targets stand in it.
 
     Raises:
-        DataError: no turn has a target (or a pair, where the objective needs one), or the template does
-            not take its system message.
+        DataError: nothing can be learned of the whole sample.
     """
     where = f"sample {drawn.sample.id!r}"
     if not drawn.sample.num_targets:
@@ -260,7 +253,7 @@ def combs_of_sample(
     try:
         built = encode_sample(drawn, tokenizer, config, facts)
         problems += built.dropped_targets
-        report.num_encoded += built.num_targets
+        report.num_encoded += len(built.targets)
         rows, problem = rows_of(drawn, built, config, report.layout)
         combs += (comb for comb, _ in rows)
         problems += problem
@@ -278,11 +271,10 @@ def combs_of_sample(
 def rows_of(
     drawn: DrawnSample, built: BuiltSample, config: TrainConfig, layout: RowLayout
 ) -> tuple[list[tuple[Comb, BuiltComb]], list[str]]:
-    """Return the rows of one sample, and a message where none of them has a token to learn.
+    """Return the rows of one sample, each with the comb that it is from, and what is wrong with all of them.
 
-    With each row stands the comb that it is from.
-    A sample without a token that carries loss gives its message in every layout; in the comb
-    layout its rows stay, so that a control trains in the same steps.
+    That is that no token carries loss. In the comb layout such rows stay, so that a control trains in the same
+    steps.
 
     Raises:
         DataError: a branch or a trunk that does not fit into a row.
@@ -300,7 +292,7 @@ def rows_of(
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
         rows += [(row, part) for row in fitting]
-    if built.num_targets and not any(row.num_supervised for row, _ in rows):
+    if built.targets and not any(row.num_supervised for row, _ in rows):
         return rows, [
             f"{where}: no reply of its own before its last target that supervise "
             f"{drawn.supervise!r} could train on: expected a target at turn 2 or later"
@@ -314,19 +306,7 @@ def _coin(text: str) -> bool:
 
 def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
     """Write combs one block after the other, one comb or a pair of plain ones a row."""
-    columns = (combs_to_features(together) for together in _pairs(combs))
+    columns = (combs_to_features(together) for together in pairs(combs))
     with pa.ipc.new_stream(sink, SCHEMA) as stream:
         while block := list(islice(columns, COMBS_PER_BLOCK)):
             stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
-
-
-def _pairs(combs: Iterable[Comb]) -> Iterator[list[Comb]]:
-    """Yield each comb with its partner where it has one: they are trained together."""
-    together: list[Comb] = []
-    for comb in combs:
-        if together and not comb.is_partner:
-            yield together
-            together = []
-        together.append(comb)
-    if together:
-        yield together
