@@ -191,8 +191,8 @@ def rates() -> Metric:
     """Return every rate of a run with its interval, see `eval.inspect.suite.rates_of`."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        found = ((one.score.metadata or {}).get("replies", []) for one in scores)
-        return rates_of([[Sample.from_dict(row) for row in rows] for rows in found])
+        replies = ((score.score.metadata or {}).get("replies", []) for score in scores)
+        return rates_of([[Sample.from_dict(row) for row in rows] for rows in replies])
 
     return compute
 

@@ -49,8 +49,8 @@ class OutcomeColumns:
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> OutcomeColumns:
         """Return the columns of outcomes in any order."""
-        found = sorted(outcomes, key=lambda o: o.turn)
-        samples = [o.sample for o in found]
+        in_order = sorted(outcomes, key=lambda o: o.turn)
+        samples = [o.sample for o in in_order]
         # Dialogues that begin alike are one unit.
         dialogue, _ = _codes([s.cluster or s.dialogue for s in samples])
         is_plain = np.array([s.instruction is None for s in samples], dtype=bool)
@@ -60,10 +60,10 @@ class OutcomeColumns:
         pairs = dialogue * (2 * len(samples) + 1) + instruction
         case = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
         return cls(
-            turn=np.array([o.turn for o in found], dtype=np.int64),
+            turn=np.array([o.turn for o in in_order], dtype=np.int64),
             split=np.array([s.split for s in samples], dtype=object),
             family=np.array([s.family for s in samples], dtype=object),
-            value=np.array([_VALUES[o.status] for o in found], dtype=np.float64),
+            value=np.array([_VALUES[o.status] for o in in_order], dtype=np.float64),
             ways=Ways(dialogue, instruction, case),
             num_named=len(named),
         )
@@ -71,8 +71,8 @@ class OutcomeColumns:
     def where(self, chosen: npt.NDArray[Any] | slice) -> OutcomeColumns:
         """Return the chosen rows (a mask, indices or a slice)."""
         columns = ("turn", "split", "family", "value")
-        found: dict[str, Any] = {name: getattr(self, name)[chosen] for name in columns}
-        return replace(self, ways=self.ways.where(chosen), **found)
+        chosen_columns: dict[str, Any] = {name: getattr(self, name)[chosen] for name in columns}
+        return replace(self, ways=self.ways.where(chosen), **chosen_columns)
 
     def slices(self) -> Iterator[tuple[str, str, OutcomeColumns]]:
         """Yield split, family and rows: the total, each split, each family, each of both."""
@@ -148,9 +148,9 @@ def rate_of(rows: OutcomeColumns, *, is_pass_good: bool = True) -> Rate:
 
 def _codes(names: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
     """Return a number for each name, and the names by number."""
-    known: dict[str, int] = {}
-    codes = [known.setdefault(name, len(known)) for name in names]
-    return np.array(codes, dtype=np.int64), tuple(known)
+    by_name: dict[str, int] = {}
+    codes = [by_name.setdefault(name, len(by_name)) for name in names]
+    return np.array(codes, dtype=np.int64), tuple(by_name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,10 +182,10 @@ class CurvePoint(Rate, Curve):
 
 def by_arm(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
     """Return the samples of each arm and history."""
-    found: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    by_arm_and_history: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
-        found[sample.arm, sample.history].append(sample)
-    return found
+        by_arm_and_history[sample.arm, sample.history].append(sample)
+    return by_arm_and_history
 
 
 def curves(

@@ -137,14 +137,14 @@ def repetition(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """
     counted = (s for s in samples if s.kind == "turn" and s.reply.strip() and _has_history(s))
     for case in by_case(counted):
-        known: set[str] = set()
+        said_before: set[str] = set()
         for index, sample in enumerate(case):
             said = folded(sample.reply)
             is_known = sample.is_repeated is not None
-            is_repeated = sample.is_repeated if is_known else said in known
+            is_repeated = sample.is_repeated if is_known else said in said_before
             if sample.turn > 1 if is_known else index:
                 yield Outcome(sample, "pass" if is_repeated else "fail")
-            known.add(said)
+            said_before.add(said)
 
 
 def false_trigger(samples: Iterable[Sample]) -> Iterator[Outcome]:

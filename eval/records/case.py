@@ -177,7 +177,7 @@ class Case:
     def words(self) -> dict[str, Any]:
         """Return, as JSON takes it, all words of the case that a model can read: not the rules."""
 
-        def told(instruction: Instruction | None) -> list[str]:
+        def words_of(instruction: Instruction | None) -> list[str]:
             probes = instruction.probes[:1] if instruction else ()
             return [instruction.text, *(p.question for p in probes)] if instruction else []
 
@@ -192,6 +192,6 @@ class Case:
             "probe": self.probe.question if self.probe else None,
             "events": {str(t): [e.kind, None, e.expect] for t, e in sorted(self.events.items())},
             "switches": [
-                [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
+                [s.turn, s.kind, s.place, s.text, *words_of(s.instruction)] for s in self.switches
             ],
         }

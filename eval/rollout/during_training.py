@@ -67,10 +67,10 @@ class AdherenceEvaluator:
             for reply in replies
             if reply.turn in judged_turns(reply.case, config)
         ]
-        found = Counter((o.sample.turn, o.status) for o in keeps(samples))
+        counts = Counter((o.sample.turn, o.status) for o in keeps(samples))
         return {
-            turn: Counts(found[turn, "pass"], found[turn, "fail"], found[turn, "undecided"])
-            for turn in sorted({turn for turn, _ in found})
+            turn: Counts(counts[turn, "pass"], counts[turn, "fail"], counts[turn, "undecided"])
+            for turn in sorted({turn for turn, _ in counts})
         }
 
 

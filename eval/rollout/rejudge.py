@@ -52,9 +52,9 @@ def read_earlier(
         )
     described = read_meta(path).get("describe") or {}
     then, now = ({k: v for k, v in d.items() if k not in RULES} for d in (described, settings))
-    if told := differences(then, now):
+    if changed := differences(then, now):
         raise StoreError(
-            f"{path}: replies of another evaluation{told}: expected the same settings, whose rules "
+            f"{path}: replies of another evaluation{changed}: expected the same settings, whose rules "
             "alone may differ"
         )
     try:

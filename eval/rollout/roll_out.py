@@ -123,12 +123,12 @@ def roll_out(
         turns = ((case, judged_turns(case, config, arm, history)) for case in cases)
         steps = [([reply for case, asked in turns for reply in canned_replies(case, asked)], [])]
     else:
-        found = [
+        all_asked = [
             (case, *asked) for case in cases for asked in asked_turns(case, config, arm, history)
         ]
         # Ordinary turns first.
-        found.sort(key=lambda a: a[2] == "probe")
-        steps = [([], [ask(c, c.dialogue, turn, kind, arm, config) for c, turn, kind in found])]
+        all_asked.sort(key=lambda a: a[2] == "probe")
+        steps = [([], [ask(c, c.dialogue, turn, kind, arm, config) for c, turn, kind in all_asked])]
     for replies, asked in steps:
         requests = [request for request, _ in asked]
         answers = engine.generate(requests, params, adapter) if asked else []
@@ -155,14 +155,14 @@ def ask(
 
 def canned_replies(case: Case, turns: Iterable[int]) -> list[Reply]:
     """Return the replies of the arm `canned`: the same string at every turn under an instruction."""
-    found = []
+    replies = []
     for turn in turns:
         held = case.held_at(turn)
         text = case.canned.get(held.id, "") if held else ""
         generation = Generation(text, "stop", 0)
         earlier = (text,) * (turn - 1)
-        found.append(Reply(case, turn, "turn", case.user_turn(turn), generation, earlier))
-    return found
+        replies.append(Reply(case, turn, "turn", case.user_turn(turn), generation, earlier))
+    return replies
 
 
 def own_steps(
@@ -192,15 +192,15 @@ def own_steps(
         asked: list[Asked] = []
         replies: list[Reply] = []
         for case in (c for c in cases if turn <= last[c.id]):
-            known = (said or {}).get(case.id, ())
+            earlier = (said or {}).get(case.id, ())
             if turn <= num_slips:
                 hear(case, turn, Generation(case.reference(turn) or "", "stop", 0))
                 continue
             kinds: tuple[Kind, ...] = (
                 ("turn", "probe") if has_probe(case, turn, config, arm, history) else ("turn",)
             )
-            if turn <= num_slips + len(known):
-                hear(case, turn, known[turn - 1 - num_slips])
+            if turn <= num_slips + len(earlier):
+                hear(case, turn, earlier[turn - 1 - num_slips])
             elif case.id in full:
                 # Without replies behind a full context the case would look successful.
                 nothing = Generation("", "context_limit", 0)

@@ -45,15 +45,15 @@ def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> l
     not make one rate. A degenerate reply fails whatever the judge says. Samples that the judge was not
     asked about stay as they are.
     """
-    found = []
+    judged = []
     for sample in samples:
         key = sample.key
         if adherence := verdicts.get(("adherence", key)):
             sample = with_judge_status(replace(sample, judge=adherence))
         if completion := verdicts.get(("completion", key)):
             sample = replace(sample, completion=_junk(sample) or completion)
-        found.append(sample)
-    return found
+        judged.append(sample)
+    return judged
 
 
 def expected_status(status: Status, expected: Expected) -> Status:
@@ -228,8 +228,8 @@ def verdicts_of_turn(
         if status == "undecided":
             undecided.append(entry.id)
     if undecided:
-        more = f" or {len(undecided) - 1} more" if len(undecided) > 1 else ""
-        return _by_runner("undecided", f"cannot tell if it follows {undecided[0]}{more}")
+        others = f" or {len(undecided) - 1} more" if len(undecided) > 1 else ""
+        return _by_runner("undecided", f"cannot tell if it follows {undecided[0]}{others}")
     return _by_runner("fail", "follows no instruction of the pool")
 
 

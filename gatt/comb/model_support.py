@@ -115,9 +115,9 @@ def packing_problem(
 def _logits(model: Any, combs: Sequence[Comb], layout: RowLayout) -> torch.Tensor:
     """Return the logits of all supervised tokens, in the order of the branches."""
     collate = GattCollator(pad_token_id=0, layout=layout)
-    found = []
+    logits = []
     for comb in combs:
         batch = {n: v.to(model.device) for n, v in collate([combs_to_features([comb])]).items()}
         with torch.no_grad():
-            found.append(supervised_logits(model, batch)[0].float())
-    return torch.cat(found)
+            logits.append(supervised_logits(model, batch)[0].float())
+    return torch.cat(logits)

@@ -45,10 +45,10 @@ class Switch:
             raise DataError(
                 f"{where}: expected a turn from 2 on, turn 1 holds the first instruction"
             )
-        for name, known in (("kind", SWITCH_KINDS), ("place", SWITCH_PLACES)):
-            if (value := getattr(self, name)) not in known:
+        for name, valid in (("kind", SWITCH_KINDS), ("place", SWITCH_PLACES)):
+            if (value := getattr(self, name)) not in valid:
                 raise DataError(
-                    f"{where}: unknown {name} {value!r}: expected one of {', '.join(known)}"
+                    f"{where}: unknown {name} {value!r}: expected one of {', '.join(valid)}"
                 )
         if not isinstance(self.text, str) or not self.text.strip():
             raise DataError(f"{where}: text is {self.text!r}: expected the words that announce it")
@@ -68,9 +68,9 @@ class Switch:
             KeyError: a key is missing.
             DataError: see the class.
         """
-        found = {name: raw[name] for name in ("turn", "kind", "place", "text", "instruction")}
-        held = found["instruction"]
-        return cls(**found | {"instruction": Instruction.from_dict(held) if held else None})
+        values = {name: raw[name] for name in ("turn", "kind", "place", "text", "instruction")}
+        held = values["instruction"]
+        return cls(**values | {"instruction": Instruction.from_dict(held) if held else None})
 
 
 def check_switches(
@@ -143,11 +143,11 @@ def texts_in_force(
         switches: rising, see `check_switches`.
         num_turns: how many.
     """
-    found = [first] * num_turns
+    texts = [first] * num_turns
     for switch in switches:
         held = switch.instruction.text if switch.instruction else None
-        found[switch.turn - 1 :] = [held] * (num_turns - switch.turn + 1)
-    return tuple(found)
+        texts[switch.turn - 1 :] = [held] * (num_turns - switch.turn + 1)
+    return tuple(texts)
 
 
 def on_turns(switches: Sequence[Switch], turns: Sequence[int]) -> tuple[Switch, ...]:

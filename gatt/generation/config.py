@@ -69,10 +69,10 @@ class EngineConfig:
     def decisive(self) -> dict[str, Any]:
         """Return the settings that change replies, for the fingerprint of a run."""
         if self.server is None:
-            found: dict[str, Any] = {"model": self.model, "dtype": self.dtype}
+            settings: dict[str, Any] = {"model": self.model, "dtype": self.dtype}
             if self.chat_template_kwargs:
-                found["chat_template_kwargs"] = {**self.chat_template_kwargs}
-            return found
+                settings["chat_template_kwargs"] = {**self.chat_template_kwargs}
+            return settings
         return {"model": self.model, "server": self.server.decisive()}
 
     @property

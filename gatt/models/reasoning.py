@@ -33,10 +33,10 @@ def opens_reasoning(prompt: str) -> bool:
 
 def from_mark(text: str) -> str:
     """Return the end of a generation prompt from its first mark of reasoning on; empty without one."""
-    found = REASONING.search(text)
-    if found is None:
+    mark = REASONING.search(text)
+    if mark is None:
         return ""
-    return text[max(0, *(text.rfind(sign, 0, found.start()) for sign in "<[\n")) :]
+    return text[max(0, *(text.rfind(sign, 0, mark.start()) for sign in "<[\n")) :]
 
 
 def without_reasoning(text: str, *, is_cut: bool, is_opened: bool = False) -> str:

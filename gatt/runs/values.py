@@ -164,14 +164,14 @@ class Problem(NamedTuple):
     """`unknown` (key), `missing` (key), `check` (an error of `__post_init__`) or `type`."""
     text: str
     """Found and expected; the text of a `check` does not name the place."""
-    known: tuple[str, ...] = ()
+    valid: tuple[str, ...] = ()
     """The keys that would be valid in place of an unknown one."""
 
     def __str__(self) -> str:
         """Return one line."""
         if self.kind == "unknown":
             hint = did_you_mean(
-                self.name.rpartition(".")[2], self.known, f" (known: {', '.join(self.known)})"
+                self.name.rpartition(".")[2], self.valid, f" (known: {', '.join(self.valid)})"
             )
             return f"{self.text}{hint}"
         return f"{self.name!r}: {self.text}" if self.kind == "check" and self.name else self.text

@@ -55,14 +55,14 @@ class CompileFirst(TrainerCallback):  # type: ignore[misc]
         lengths = trainer.kernel_lengths
         if not lengths:
             return
-        told = " and ".join(f"{length:,}" for length in lengths)
+        listed = " and ".join(f"{length:,}" for length in lengths)
         if trainer.is_deepspeed_enabled:
             # Its backward pass takes a step of the optimiser.
-            log.info("attention: compiled for rows of %s tokens when they are first met", told)
+            log.info("attention: compiled for rows of %s tokens when they are first met", listed)
             return
         log.info(
             "attention: compiling for rows of %s tokens before the first step (kept in %s)",
-            told, os.environ.get(VARIABLE),
+            listed, os.environ.get(VARIABLE),
         )  # fmt: skip
         start = time.monotonic()
         device = trainer.args.device

@@ -52,12 +52,12 @@ def read_training(adapter: Path) -> TrainingRecord | None:
     if not (path.is_file() and (adapter / SETTINGS_FILE).is_file()):
         return None
     try:
-        found = read_json(path)
-        if found["status"] != "finished":
+        record = read_json(path)
+        if record["status"] != "finished":
             return None
-        data, result, made = found["data"], found["result"], found["provenance"]
+        data, result, made = record["data"], record["result"], record["provenance"]
         return TrainingRecord(
-            objective=found["config"]["objective"],
+            objective=record["config"]["objective"],
             num_steps=result["num_steps"],
             seconds=result["seconds"],
             hardware=", ".join(made["gpus"]) or made["cpu"],

@@ -161,8 +161,8 @@ class TrainStore:
                 )
             return None
         try:
-            found: dict[str, Any] = read_json(path)
-            mark = found["fingerprint"]
+            record: dict[str, Any] = read_json(path)
+            mark = record["fingerprint"]
         except (OSError, ValueError, TypeError, KeyError):
             raise StoreError(
                 f"{path}: not the record of a training run: choose another output_dir or delete it"
@@ -172,10 +172,10 @@ class TrainStore:
                 return None
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
-                f"{differences(found.get('identity', {}), self.identity)}: choose another "
+                f"{differences(record.get('identity', {}), self.identity)}: choose another "
                 "output_dir or delete it"
             )
-        return found
+        return record
 
     def lock(self) -> BaseFileLock:
         """Keep other runs out of the folder until the lock that is returned is released.
@@ -191,10 +191,10 @@ class TrainStore:
                 f"{self.folder}: cannot write: {error.strerror}: choose another output_dir or mend it"
             ) from None
 
-    def write(self, status: str, **more: Any) -> None:
+    def write(self, status: str, **facts: Any) -> None:
         """Record the run, whole or not at all: its status, `running` or `finished`, and more."""
         record = {"schema": SCHEMA, "fingerprint": fingerprint(self.identity), "status": status}
-        atomic_write_json(self.folder / FILE, {**record, "identity": dict(self.identity), **more})
+        atomic_write_json(self.folder / FILE, {**record, "identity": dict(self.identity), **facts})
 
     def remove_checkpoints(self, *, only_torn: bool) -> None:
         """Delete all checkpoints, or those that an interrupt left half written."""
@@ -279,8 +279,10 @@ def model_card(
     for name in ("r", "lora_alpha", "lora_dropout"):
         settings[f"lora.{name}"] = _shown(adapter.get(name))
     # Settings of an objective have its name.
-    if more := config_dict(config).get(config.objective):
-        settings |= {f"{config.objective}.{name}": _shown(value) for name, value in more.items()}
+    if of_objective := config_dict(config).get(config.objective):
+        settings |= {
+            f"{config.objective}.{name}": _shown(value) for name, value in of_objective.items()
+        }
     if config.chat_template_kwargs:
         settings["chat_template_kwargs"] = json.dumps(dict(config.chat_template_kwargs))
     if config.init_adapter is not None:

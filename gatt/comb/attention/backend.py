@@ -108,7 +108,7 @@ def comb_attention_forward(
     sliding_window: int | None = None,
     softcap: float | None = None,
     s_aux: torch.Tensor | None = None,
-    **more: Any,
+    **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
     """Return the attention output `[B, T, H, D]` of one layer, and no weights.
 
@@ -136,7 +136,7 @@ def comb_attention_forward(
         output = attend(query, key, value, attention_mask, scale=scale, softcap=softcap)
         return output.transpose(1, 2).contiguous(), None
     plain: tuple[torch.Tensor, None] = sdpa_attention_forward(
-        module, query, key, value, attention_mask, scaling=scaling, s_aux=s_aux, **more
+        module, query, key, value, attention_mask, scaling=scaling, s_aux=s_aux, **kwargs
     )
     return plain
 

@@ -28,11 +28,11 @@ def micro_batch_sizes(num_tokens: Sequence[int], batch_size: int, seed: int = 0)
     if batch_size == 1:
         return list(num_tokens)
     rng, rows = random.Random(seed), list(num_tokens)
-    found = [sum(sorted(rows)[-batch_size:])]
+    sizes = [sum(sorted(rows)[-batch_size:])]
     for _ in range(_NUM_DRAWS):
         rng.shuffle(rows)
-        found += [sum(rows[at : at + batch_size]) for at in range(0, len(rows), batch_size)]
-    return found
+        sizes += [sum(rows[at : at + batch_size]) for at in range(0, len(rows), batch_size)]
+    return sizes
 
 
 def kernel_lengths(sizes: Sequence[int], most: int) -> tuple[int, ...]:

@@ -194,15 +194,15 @@ class _FlashBlocks(torch.autograd.Function):
         grad_key, grad_value = torch.zeros_like(key), torch.zeros_like(value)
         for block, log_sum in zip(ctx.blocks, sums, strict=True):
             queries, own = slice(block.start, block.end), slice(block.own_start, block.end)
-            found = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+            grads = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
                 gradient[:, :, queries], query[:, :, queries], block.keys(key),
                 block.keys(value), output[:, :, queries], log_sum,
                 0.0, block.mask is None, attn_mask=block.mask, scale=ctx.scale,
             )  # fmt: skip
-            grad_query[:, :, queries] = found[0]
+            grad_query[:, :, queries] = grads[0]
             num_trunk = block.trunk_end - block.trunk_start
             trunk = slice(block.trunk_start, block.trunk_end)
-            for whole, part in ((grad_key, found[1]), (grad_value, found[2])):
+            for whole, part in ((grad_key, grads[1]), (grad_value, grads[2])):
                 whole[:, :, trunk] += part[:, :, :num_trunk]
                 whole[:, :, own] += part[:, :, num_trunk:]
         return grad_query, grad_key, grad_value, None, None

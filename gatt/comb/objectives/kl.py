@@ -33,8 +33,8 @@ class Kl(Objective):
         """Return the weighted divergence, and the divergence without its weight, in nats."""
 
         def held(piece: Piece) -> tuple[torch.Tensor, torch.Tensor]:
-            found = kl(piece.reference_PV(), piece.logits_PV)
-            return self.coef * found, found.detach()
+            divergence = kl(piece.reference_PV(), piece.logits_PV)
+            return self.coef * divergence, divergence.detach()
 
         loss, kl_1 = tokens.in_pieces(held, 1)
         return Cost({"tokens": loss}, kl_1)

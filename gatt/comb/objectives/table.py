@@ -51,8 +51,8 @@ class Objectives:
             batch[name][is_there] if name in batch else torch.zeros_like(batch["labels"][is_there])
             for name in ("objectives", "pairs")
         )
-        found = [objective.units(pairs_N[numbers_N == number]) for number, objective in self]
-        return Units(*(sum(counts) for counts in zip(*found, strict=True)))
+        units = [objective.units(pairs_N[numbers_N == number]) for number, objective in self]
+        return Units(*(sum(counts) for counts in zip(*units, strict=True)))
 
     def reads_reference(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Return where the objective of a token needs the model without its adapter, like `labels`."""

@@ -197,14 +197,14 @@ class RowMaker:
 
     def usable(self, targets: Iterable[Target], dropped: Dropped) -> list[Target]:
         """Return the targets that the format can say; the others are counted."""
-        found = []
+        usable = []
         for target in targets:
-            if told := self._problem(target):
+            if problem := self._problem(target):
                 where = f"sample {target.sample.id!r}, turn {target.turn}"
-                dropped.add(*reason_of(f"{where}: {told}", target.sample))
+                dropped.add(*reason_of(f"{where}: {problem}", target.sample))
             else:
-                found.append(target)
-        return found
+                usable.append(target)
+        return usable
 
     def rows(self, target: Target) -> list[dict[str, Any]]:
         """Return the row of a usable target, or the two of a pair."""
@@ -213,10 +213,11 @@ class RowMaker:
         if self.format == "trl-kto":
             labelled = [(said, True), *((reply, False) for reply in rejected)]
             return [
-                {"prompt": prompt, "completion": one, "label": is_good} for one, is_good in labelled
+                {"prompt": prompt, "completion": reply, "label": is_good}
+                for reply, is_good in labelled
             ]
         if self.format == "trl-dpo":
-            return [{"prompt": prompt, "chosen": said, "rejected": one} for one in rejected]
+            return [{"prompt": prompt, "chosen": said, "rejected": reply} for reply in rejected]
         return [self._row(prompt, said[0])]
 
     def _row(self, prompt: list[dict[str, Any]], said: dict[str, Any]) -> dict[str, Any]:

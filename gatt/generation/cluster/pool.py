@@ -128,11 +128,11 @@ class Holder:
         return self._with_host(lambda: self._work(item))
 
     def _load(self) -> Callable[[Any], Any]:
-        found = versions()
+        installed = versions()
         for name, version in self._expected.items():
-            if found[name] != version:
+            if installed[name] != version:
                 raise ConfigError(
-                    f"{name} {found[name]} is installed, expected {version} as on the machine that "
+                    f"{name} {installed[name]} is installed, expected {version} as on the machine that "
                     "started the run: install the same versions on every machine of the cluster"
                 )
         use_kind_files(self._kind_files)
@@ -263,9 +263,9 @@ def connected(address: str) -> Iterator[Any]:
         return
     # Telemetry only where the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    more = {"include_dashboard": False} if address == "local" else {}
+    options = {"include_dashboard": False} if address == "local" else {}
     try:
-        ray.init(address=address, logging_level=logging.WARNING, **more)
+        ray.init(address=address, logging_level=logging.WARNING, **options)
     except (OSError, RuntimeError, ValueError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ConfigError(
@@ -330,13 +330,13 @@ class EngineAnywhere:
         Raises:
             ModelError: model or adapter cannot be read.
         """
-        found = {name: os.fspath(at) for name, at in adapters.items()}
+        folders = {name: os.fspath(at) for name, at in adapters.items()}
         if config.has_weights:
-            found = {name: os.fspath(Path(at).absolute()) for name, at in adapters.items()}
+            folders = {name: os.fspath(Path(at).absolute()) for name, at in adapters.items()}
             folder = Path(config.model).expanduser()
             if config.model not in PACKAGED and folder.is_dir():
                 config = replace(config, model=os.fspath(folder.absolute()))
-        return cls(config, found, _digests(config, found))
+        return cls(config, folders, _digests(config, folders))
 
     def __call__(self) -> Engine:
         """Return the engine.
@@ -355,5 +355,5 @@ class EngineAnywhere:
 
 def _digests(config: EngineConfig, adapters: Mapping[str, str]) -> dict[str, str]:
     """Return the digests of a model and of each adapter; empty ones where they are served."""
-    found = {config.model: config.weights_digest()}
-    return found | {at: config.adapter_digest(at) for at in adapters.values()}
+    model_digest = {config.model: config.weights_digest()}
+    return model_digest | {at: config.adapter_digest(at) for at in adapters.values()}

@@ -261,7 +261,7 @@ def _prefill(
     lengths = [len(row.prompt) for row in batch]
     engine.counters.num_encoded_tokens += sum(lengths)
     decoder.first_R.copy_(torch.tensor([width - length for length in lengths]))
-    found, start = [], 0
+    parts, start = [], 0
     while start < len(batch):
         # The longest comes first.
         longest = lengths[start]
@@ -273,9 +273,9 @@ def _prefill(
             decoder.cache, part, torch.tensor(padded, device=device),
             torch.arange(first, width, device=device), decoder.first_R[part], slice(first, width),
         )  # fmt: skip
-        found.append(run_step(engine.model, step)[:, -1])
+        parts.append(run_step(engine.model, step)[:, -1])
         start = part.stop
-    return torch.cat(found)
+    return torch.cat(parts)
 
 
 def _decode(

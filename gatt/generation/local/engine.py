@@ -205,12 +205,12 @@ class TransformersEngine:
         Raises:
             ModelError: no such adapter.
         """
-        known = list(getattr(self.model, "peft_config", {}))
+        loaded = list(getattr(self.model, "peft_config", {}))
         if name is None:
-            return self.model.disable_adapter() if known else nullcontext()
-        if name not in known:
+            return self.model.disable_adapter() if loaded else nullcontext()
+        if name not in loaded:
             raise ModelError(
-                f"no adapter {name!r} is loaded (loaded: {', '.join(known) or 'none'})"
+                f"no adapter {name!r} is loaded (loaded: {', '.join(loaded) or 'none'})"
             )
         self.model.set_adapter(name)
         return nullcontext()

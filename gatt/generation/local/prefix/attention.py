@@ -74,8 +74,8 @@ class AppendStep:
         self.input_ids = torch.tensor([[i for ids in tokens for i in ids]], device=device)
         self.position_ids = torch.cat(
             [
-                torch.arange(known, known + len(ids), device=device)
-                for known, ids in zip(self._known, tokens, strict=True)
+                torch.arange(num_known, num_known + len(ids), device=device)
+                for num_known, ids in zip(self._known, tokens, strict=True)
             ]
         )[None]
         self._masks: dict[tuple[int, int | None], torch.Tensor | None] = {}
@@ -95,13 +95,13 @@ class AppendStep:
         for index, (prefix, (start, end)) in enumerate(
             zip(self.prefixes, self._spans, strict=True)
         ):
-            known = self._known[index]
-            prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
-            first = 0 if window is None else max(0, known - window + 1)
-            keys, values = prefix.read(layer, first, known + end - start)
+            num_known = self._known[index]
+            prefix.write(layer, num_known, key[0, :, start:end], value[0, :, start:end])
+            first = 0 if window is None else max(0, num_known - window + 1)
+            keys, values = prefix.read(layer, first, num_known + end - start)
             mask = self._mask(index, first, window)
-            found = attend(query[:, :, start:end], keys[None], values[None], mask, **how)
-            output[:, start:end] = found.transpose(1, 2)
+            attended = attend(query[:, :, start:end], keys[None], values[None], mask, **how)
+            output[:, start:end] = attended.transpose(1, 2)
         return output
 
     def commit(self) -> None:
@@ -112,10 +112,10 @@ class AppendStep:
     def _mask(self, index: int, first: int, window: int | None) -> torch.Tensor | None:
         """Return which keys from `first` on each new token sees, `[S, keys]`; None is causal."""
         if (index, window) not in self._masks:
-            known, (start, end) = self._known[index], self._spans[index]
+            num_known, (start, end) = self._known[index], self._spans[index]
             mask = None
-            if known or (window is not None and end - start > window):
-                keys = torch.arange(first, known + end - start, device=self.input_ids.device)
+            if num_known or (window is not None and end - start > window):
+                keys = torch.arange(first, num_known + end - start, device=self.input_ids.device)
                 queries = self.position_ids[0, start:end, None]
                 mask = keys <= queries
                 if window is not None:

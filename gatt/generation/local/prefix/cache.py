@@ -231,8 +231,8 @@ class PrefixStack:
         # Zeros, since masked values are still multiplied by a weight of zero, and must not be NaN.
         keys, values = (pairs[0][0].new_zeros(len(pairs), heads, longest, size) for _ in range(2))
         for index, pair in enumerate(pairs):
-            for held, known in zip((keys, values), pair, strict=True):
-                held[index, :, : known.shape[1]] = known
+            for held, stored in zip((keys, values), pair, strict=True):
+                held[index, :, : stored.shape[1]] = stored
         return keys, values
 
 
@@ -268,10 +268,10 @@ class Read:
         """Return the queries `[R, K, Q, D]` in the order of their prefixes, `[G, K, N * Q, D]`."""
         return self.in_grid(query[self.rows]).transpose(1, 2).flatten(2, 3)
 
-    def unfold(self, found: torch.Tensor) -> torch.Tensor:
+    def unfold(self, results: torch.Tensor) -> torch.Tensor:
         """Return results `[G, K, N * Q, …]` in the order of `rows`, `[len(rows), K, Q, …]`."""
-        num_kv, num_queries = found.shape[1], found.shape[2] // self.num_rows
-        apart = found.view(-1, num_kv, self.num_rows, num_queries, *found.shape[3:])
+        num_kv, num_queries = results.shape[1], results.shape[2] // self.num_rows
+        apart = results.view(-1, num_kv, self.num_rows, num_queries, *results.shape[3:])
         return apart.transpose(1, 2).flatten(0, 1)[self.places]
 
 

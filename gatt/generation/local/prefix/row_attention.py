@@ -109,14 +109,14 @@ def _joined(
     output = output.contiguous()
     for read, pair in shared:
         rows = read.rows
-        found, its_sum = (
+        attended, its_sum = (
             read.unfold(part)
             for part in flash(
                 read.fold(query), *pair, attn_mask=mask.of_prefixes(read), scale=scale
             )
         )
-        weight = torch.sigmoid(its_sum - log_sum[rows])[..., None].to(found.dtype)
-        output[rows] = torch.lerp(output[rows], found, weight)
+        weight = torch.sigmoid(its_sum - log_sum[rows])[..., None].to(attended.dtype)
+        output[rows] = torch.lerp(output[rows], attended, weight)
     return output
 
 
@@ -138,8 +138,8 @@ def _side_by_side(
     )
     scores[..., num_shared:] = _products(query, own_keys)
     for read, (keys, _) in shared:
-        found = _products(read.fold(query), keys)
-        scores[read.rows, ..., : found.shape[-1]] = read.unfold(found)
+        products = _products(read.fold(query), keys)
+        scores[read.rows, ..., : products.shape[-1]] = read.unfold(products)
     scores *= scale
     if softcap is not None:
         scores = soft_capped(scores, softcap)
@@ -149,8 +149,8 @@ def _side_by_side(
     weights = scores.softmax(dim=-1).to(query.dtype)
     output = weights[..., num_shared:] @ own_values
     for read, (_, values) in shared:
-        found = read.fold(weights[..., : values.shape[2]]) @ values
-        output[read.rows] += read.unfold(found)
+        weighted = read.fold(weights[..., : values.shape[2]]) @ values
+        output[read.rows] += read.unfold(weighted)
     return output
 
 
