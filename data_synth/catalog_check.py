@@ -129,7 +129,7 @@ def check_forms(entry: Entry) -> list[str]:
     """
     if not (entry.program or entry.variants):
         return []
-    found: dict[str, None] = {}
+    of_forms: dict[str, None] = {}
     unasked: list[str] = []
     rng, num_made, num_plain = random.Random(entry.id), 0, 0
     for _ in range(NUM_FORMS if entry.variants else 1):
@@ -146,13 +146,13 @@ def check_forms(entry: Entry) -> list[str]:
         if not is_ordinary(form.verifiers):
             unasked += _passing(form.verifiers, plain, f"{form.id}: plain reply")
         num_plain += len(plain)
-        found |= dict.fromkeys(f"{form.id}: {problem}" for problem in problems)
+        of_forms |= dict.fromkeys(f"{form.id}: {problem}" for problem in problems)
     # A word that is asked for may stand in a reply by chance.
     if len(unasked) > MOST_BY_CHANCE * num_plain:
-        found |= dict.fromkeys(unasked)
+        of_forms |= dict.fromkeys(unasked)
     if entry.program and not num_made:
-        found["the program makes nothing of any plain reply"] = None
-    return list(found)
+        of_forms["the program makes nothing of any plain reply"] = None
+    return list(of_forms)
 
 
 @cache

@@ -38,9 +38,9 @@ def suite_path(suite: str) -> Path:
         return shipped[suite]
     path = Path(suite)
     if not path.is_file():
-        known = ", ".join(shipped) or "none"
+        listed = ", ".join(shipped) or "none"
         raise ConfigError(
-            f"no suite {suite!r}{did_you_mean(suite, shipped)} (shipped: {known}), and no such file"
+            f"no suite {suite!r}{did_you_mean(suite, shipped)} (shipped: {listed}), and no such file"
         )
     if ".jsonl" in path.suffixes[-2:]:
         raise ConfigError(f"{path}: a file of cases: expected a suite, a YAML file that names it")

@@ -86,8 +86,8 @@ def _spec(expectation: Expectation) -> VerifierSpec:
     return VerifierSpec(Answer.kind, {name: terms for name, terms in given.items() if terms})
 
 
-def _asks_the_same(one: Expectation, other: Sequence[Expectation | None]) -> bool:
-    return any(o is not None and not set(o.any_of).isdisjoint(one.any_of) for o in other)
+def _asks_the_same(asked: Expectation, others: Sequence[Expectation | None]) -> bool:
+    return any(o is not None and not set(o.any_of).isdisjoint(asked.any_of) for o in others)
 
 
 def _brings_an_answer(expectation: Expectation, reply: str, user: str) -> bool:

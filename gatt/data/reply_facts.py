@@ -62,10 +62,10 @@ def facts_of(text: str) -> tuple[ReplyFact, ...]:
     Numbers count by value, in digits or English words; "one" does not, nor does the number of a list item.
     A name is a word with a capital that starts no sentence, or has capitals inside.
     """
-    found: dict[tuple[str, str], ReplyFact] = {}
+    by_key: dict[tuple[str, str], ReplyFact] = {}
     for fact in _facts(text):
-        found.setdefault((fact.kind, fact.key), fact)
-    return tuple(found.values())
+        by_key.setdefault((fact.kind, fact.key), fact)
+    return tuple(by_key.values())
 
 
 def _facts(text: str) -> Iterator[ReplyFact]:
@@ -199,6 +199,6 @@ def expectation_of(reply: str, facts: Sequence[ReplyFact]) -> Expectation | None
     return Expectation(verifiers=tuple(rules)) if rules else None
 
 
-def _is_range(reply: str, one: ReplyFact, other: ReplyFact) -> bool:
-    ends = rf"{re.escape(one.text)}\s*(?:to|or|and|-|–)\s*{re.escape(other.text)}"
-    return other.kind == "number" and bool(re.search(ends, reply))
+def _is_range(reply: str, first: ReplyFact, second: ReplyFact) -> bool:
+    ends = rf"{re.escape(first.text)}\s*(?:to|or|and|-|–)\s*{re.escape(second.text)}"
+    return second.kind == "number" and bool(re.search(ends, reply))

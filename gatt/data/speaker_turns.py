@@ -130,7 +130,7 @@ def with_questions_between(
     if topic_share is not None and kinds:
         only = rng.choice(kinds)
         kinds = [islice(only, 1)] if rng.random() < topic_share else []
-    if any(one.fact in instruction.facts for one in load_bank().speaker):
+    if any(question.fact in instruction.facts for question in load_bank().speaker):
         kinds.insert(0, _of_speaker(instruction, part, rng))
     num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION)) if kinds else 0
     allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
@@ -188,7 +188,9 @@ def _questions(
 ) -> Iterator[SpeakerQuestion]:
     """Yield questions about the facts in turn, until one fact has no wording left."""
     bank = load_bank() if part is None else load_bank().part(part)
-    wordings = {fact: [one for one in bank.speaker if one.fact == fact] for fact in facts}
+    wordings = {
+        fact: [question for question in bank.speaker if question.fact == fact] for fact in facts
+    }
     asked_for = [fact for fact, some in wordings.items() if some]
     for some in wordings.values():
         rng.shuffle(some)

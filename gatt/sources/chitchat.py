@@ -147,7 +147,7 @@ def _is_english(messages: Sequence[str]) -> bool:
     foreign = 0 if letters.isascii() else sum(c.isalpha() and not c.isascii() for c in letters)
     words_of = [_words(m) for m in messages]
     words = [w for ws in words_of for w in ws]
-    known = sum(w in common for w in words)
+    num_common = sum(w in common for w in words)
     # A whole sentence without one function word is another language in an English chat.
     is_mixed = any(
         len(ws) >= 8 and len(set(ws)) >= 6 and only_english.isdisjoint(ws) for ws in words_of
@@ -155,7 +155,7 @@ def _is_english(messages: Sequence[str]) -> bool:
     return (
         bool(words)
         and foreign <= MAX_FOREIGN_LETTER_SHARE * num_letters
-        and known >= MIN_ENGLISH_SHARE * len(words)
+        and num_common >= MIN_ENGLISH_SHARE * len(words)
         and not is_mixed
     )
 
@@ -191,8 +191,8 @@ def _english_words() -> frozenset[str]:
 
 @cache
 def _personal_data() -> tuple[re.Pattern[str], ...]:
-    found: dict[str, str] = yaml.safe_load(_text("personal_data.yaml"))
-    return tuple(re.compile("".join(pattern.splitlines())) for pattern in found.values())
+    patterns: dict[str, str] = yaml.safe_load(_text("personal_data.yaml"))
+    return tuple(re.compile("".join(pattern.splitlines())) for pattern in patterns.values())
 
 
 def _text(name: str) -> str:

@@ -175,16 +175,16 @@ def _part(part: object, where: str, changes: Changes) -> str:
 
 
 def _role(names: Mapping[str, object], where: str, changes: Changes) -> str:
-    known: dict[str, str] = {}
+    by_role: dict[str, str] = {}
     for name in names.values():
         if isinstance(name, Mapping):  # {"author": {"role": "user"}}
             name = name.get("role") or name.get("name")
         if isinstance(name, str) and (role := SPEAKERS.get(name.strip().strip(":").casefold())):
-            known.setdefault(role, name)
-    if len(known) != 1:
+            by_role.setdefault(role, name)
+    if len(by_role) != 1:
         shown = ", ".join(str(name)[:40] for name in names.values())
         raise LostRowError(UNKNOWN_SPEAKER, f"{where}: {shown!r}")
-    ((role, name),) = known.items()
+    ((role, name),) = by_role.items()
     if role == "tool":
         raise LostRowError(TOOLS, f"{where}: {name!r}")
     if name != role:

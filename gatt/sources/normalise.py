@@ -220,6 +220,6 @@ def _from_text(text: str) -> object:
 def _from_columns(turns: Mapping[Any, Any]) -> object:
     """Return the rows of an object of lists, which `datasets` makes of a sequence; None for another one."""
     lists = list(turns.values())
-    if not all(isinstance(one, list) and len(one) == len(lists[0]) for one in lists):
+    if not all(isinstance(column, list) and len(column) == len(lists[0]) for column in lists):
         return None
     return [dict(zip(turns, values, strict=True)) for values in zip(*lists, strict=True)]

@@ -71,8 +71,8 @@ def make_scripts(config: SourceConfig, num: int, part: SplitName | None = None) 
     Raises:
         ConfigError: a part has too few messages for `min_turns`.
     """
-    known = question_bank()
-    pools = {p: [m for t, m in known.topics.items() if partition(t) == p] for p in PARTS}
+    bank = question_bank()
+    pools = {p: [m for t, m in bank.topics.items() if partition(t) == p] for p in PARTS}
     scripts: list[Script] = []
     for index in count():
         if len(scripts) == num:
@@ -86,7 +86,7 @@ def make_scripts(config: SourceConfig, num: int, part: SplitName | None = None) 
                     f"source 'questions': min_turns is {config.min_turns}, but the topics of part "
                     f"{own_part!r} have {longest} messages: lower min_turns or use another source"
                 )
-            turns = _chain(pools[own_part], known.openers, config.max_turns, rng)
+            turns = _chain(pools[own_part], bank.openers, config.max_turns, rng)
             scripts.append(Script(identity, turns))
     return scripts
 

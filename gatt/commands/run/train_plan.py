@@ -47,8 +47,8 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
         if kept := tuple(path for path in others if path.is_file()):
             # A step that is packed by `auto` is counted in dialogues, as those to come are.
             alone = replace(config, samples=kept, pack_rows=config.pack_rows is True)
-            more, more_tokens, told, _ = _of_samples(alone, num_processes)
-            num, tokens, what = num + more, tokens + more_tokens, f"{what}; {told}"
+            num_alone, more_tokens, what_alone, _ = _of_samples(alone, num_processes)
+            num, tokens, what = num + num_alone, tokens + more_tokens, f"{what}; {what_alone}"
         if config.pack_rows == "auto" and is_packed(config):
             unit = "dialogues, packed"
     else:

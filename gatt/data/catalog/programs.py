@@ -283,8 +283,8 @@ def joins_words(reply: str, /, *, by: str) -> str:
 
 
 PROGRAMS: Final[Mapping[str, Program]] = {
-    one.__name__: one
-    for one in (
+    program.__name__: program
+    for program in (
         starts, ends, wraps, asks, remarks, parts, exactly, bounds, cased, replaces, spells, digits, as_json,
         titled, marks_sentences, joins_words,
     )

@@ -148,4 +148,4 @@ class SwitchDraw:
             return []
         own = self.catalog.entries_of(given)
         between = self.catalog.conflicts.between
-        return [e for e in self.pool if not any(between(e, one) for one in own)]
+        return [e for e in self.pool if not any(between(e, own_entry) for own_entry in own)]

@@ -69,5 +69,5 @@ def leak_status(rules: Rules, reply: str) -> Status | None:
     A combination whose rules cannot be told apart, see `Instruction.rules`, is one
     entry: only a reply that follows all of it passes.
     """
-    found = {overall(check_all(some, reply)) for some in rules}
-    return next((s for s in ("pass", "undecided", "fail") if s in found), None)
+    statuses = {overall(check_all(some, reply)) for some in rules}
+    return next((s for s in ("pass", "undecided", "fail") if s in statuses), None)

@@ -62,8 +62,8 @@ class Announcements:
 
 def _read(name: str, *, has_own: bool) -> Announcements:
     path = Path(__file__).with_name("wordings.yaml")
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))[name]
-    texts: Any = {tuple(key.split()): tuple(words) for key, words in found.items()}
+    wordings = yaml.safe_load(path.read_text(encoding="utf-8"))[name]
+    texts: Any = {tuple(key.split()): tuple(words) for key, words in wordings.items()}
     return Announcements(texts, has_own)
 
 

@@ -66,8 +66,8 @@ class NeutralFields:
         sent = [name for name in NEUTRAL if name in body and body[name] == NEUTRAL[name]]
         named = [name for name in sent if _names(message, name)]
         if not named and _SPEAKS_OF_FIELDS.search(message):
-            known = (*sent, *_WORDS)
-            others = [name for name in body if name not in known and _names(message, name)]
+            needed = (*sent, *_WORDS)
+            others = [name for name in body if name not in needed and _names(message, name)]
             named = [] if others else sent
         if new := [name for name in named if name in self.sent]:
             self.sent = {name: value for name, value in self.sent.items() if name not in new}
