@@ -79,11 +79,6 @@ def packing_problem(
     A comb of 24 tokens goes through the model as a packed row and as plain rows. Their logits differ
     by rounding alone, those of a model that ignores position ids or mixes tokens by far more. Weights
     that are not all here (DeepSpeed ZeRO-3) are not tried.
-
-    Args:
-        model: a causal LM, left as it was.
-        attn_implementation: that the user asked for.
-        max_length: furthest position of a row.
     """
     text = model.config.get_text_config()
     if dropout := getattr(text, "attention_dropout", 0.0) or getattr(text, "attn_pdrop", 0.0):

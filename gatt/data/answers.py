@@ -37,13 +37,8 @@ def answers(
     It fails if it is degenerate (a loop), repeats an earlier reply, says no accepted answer or a wrong one,
     fails a rule of the turn, or copies the user's message without bringing an answer that the message lacks.
 
-    Args:
-        expectation: what the turn expects; a turn that expects nothing has no verdict, see `flaw_of`.
-        reply: the reply.
-        user: the user message that it replies to.
-        earlier_replies: the replies of the dialogue so far, turn 1 first.
-        earlier_expectations: what their turns expected. A reply may be said again where the same is asked
-            again. Turns left out expected something else.
+    What is earlier begins with turn 1. A reply may be said again where the same is asked again; turns left out
+    expected something else. A turn that expects nothing has no verdict, see `flaw_of`.
 
     Raises:
         VerifierError: a rule of the turn does not exist or fails.

@@ -192,11 +192,7 @@ def parse_messages(raw: object) -> tuple[Message, ...]:
 
 
 def parse_dialogue(raw: object, default_id: str | None = None) -> Dialogue:
-    """Return one dialogue from its JSON form; `default_id` stands in for a missing id.
-
-    Raises:
-        DataError: see `Dialogue` and `parse_messages`.
-    """
+    """Return one dialogue from its JSON form; `default_id` stands in for a missing id."""
     if not isinstance(raw, Mapping):
         raise DataError(f"found {type(raw).__name__}: expected an object with 'id' and 'messages'")
     if "messages" not in raw:

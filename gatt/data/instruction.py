@@ -226,10 +226,8 @@ def compose(
     that has any: nothing but the beginning brings a model into a role, whereas a
     hobby finds room further on.
 
-    Args:
-        entries: one to three entries that do not conflict, in order.
-        rng: source of the choice of wording; the same state gives the same text.
-        terse_probability: chance of the shortened wording ("Figure: Napoleon.").
+    Up to three entries that do not conflict go together. The same state of `rng` gives the same text;
+    `terse_probability` is the chance of the shortened wording ("Figure: Napoleon.").
 
     Raises:
         CatalogError: no entry.

@@ -115,11 +115,8 @@ def _names(text: str) -> Iterator[ReplyFact]:
 def lost_fact(own: str, rewritten: str, *, is_translated: bool) -> ReplyFact | None:
     """Return the first fact of a reply that its rewritten form lacks, None if it has all of them.
 
-    Args:
-        own: the reply as it was.
-        rewritten: the new one.
-        is_translated: whether it is in another language: numbers then count in its words too, names by
-            their beginning, and days and months not at all.
+    With `is_translated` the new form is in another language: numbers then count in its words too, names by
+    their beginning, and days and months not at all.
     """
     has = {(fact.kind, fact.key) for fact in facts_of(rewritten)}
     folded = fold_text(rewritten)
@@ -141,10 +138,8 @@ def lost_fact(own: str, rewritten: str, *, is_translated: bool) -> ReplyFact | N
 def added_fact(rewritten: str, allowed: Iterable[str], *, has_names: bool) -> ReplyFact | None:
     """Return the first fact of a rewritten reply that stands in none of some texts, None if there is none.
 
-    Args:
-        rewritten: the new reply.
-        allowed: the reply as it was, the message, the instruction and what it wants said.
-        has_names: whether a capital marks a name in the language of the new reply.
+    `allowed` are the reply as it was, the message, the instruction and what it wants said. `has_names` says
+    whether a capital marks a name in the language of the new reply.
     """
     texts = tuple(allowed)
     has = {(fact.kind, fact.key) for text in texts for fact in facts_of(text)}

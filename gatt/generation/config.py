@@ -96,9 +96,7 @@ class EngineConfig:
 def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None = None) -> Engine:
     """Return the engine of a configuration.
 
-    Args:
-        config: a local model, or servers.
-        adapters: name of each adapter to its folder, or to the name under which it is served.
+    `adapters` has the folder of each by its name, or the name under which it is served.
 
     Raises:
         ConfigError: the key of a server is missing or invalid.

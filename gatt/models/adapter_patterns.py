@@ -26,11 +26,7 @@ def has_patterns(settings: Mapping[str, Any]) -> bool:
 def expand_patterns(config: Any, model: Any, place: Path, base_name: str) -> None:
     """Replace the patterns of an adapter's configuration by the names of the modules that they match.
 
-    Args:
-        config: PEFT's `LoraConfig`; changed in place.
-        model: the causal LM, with or without adapters.
-        place: the file of the settings, for messages.
-        base_name: the user's name for the model, for messages.
+    PEFT's `LoraConfig` is changed in place. `place` is the file of the settings, for messages.
 
     Raises:
         ModelError: a pattern matches no module.

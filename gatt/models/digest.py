@@ -33,9 +33,7 @@ _OTHERS: Final = ("*.json", "*.jinja", "*.model", "*.txt")
 def model_digest(name: str) -> str:
     """Return 16 hex digits of a base model: of its files, or of its commit on the hub.
 
-    Args:
-        name: the embedded model (converted at its first use), a folder, or a hub id (only its
-            config.json is downloaded).
+    The embedded model is converted at its first use; of a hub id only its config.json is downloaded.
 
     Raises:
         ModelError: no such model, or one without weights.

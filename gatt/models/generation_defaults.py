@@ -30,9 +30,7 @@ def own_decoding(model: str, *, is_greedy: bool) -> dict[str, Any]:
     Temperature and top_p are left out: every engine gets them with each request. A model without the file, or
     with one that cannot be read, asks for nothing. Nothing is downloaded.
 
-    Args:
-        model: as `gatt.models.load.resolve` takes it.
-        is_greedy: whether replies are greedy, so that what only narrows the draw counts for nothing.
+    With `is_greedy` what only narrows the draw counts for nothing.
 
     Raises:
         ModelError: no such model.

@@ -30,9 +30,8 @@ class LoadedModel:
 def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
     """Return the folder or hub id from which transformers can load a model.
 
-    Args:
-        name: of a packaged model (`gatt models`), a folder, a `.gguf` file, or a hub id.
-        holding: files of which a folder must have at least one.
+    `name` is that of a packaged model (`gatt models`), a folder, a `.gguf` file, or a hub id. A folder must
+    have at least one of the files `holding`.
 
     Raises:
         ModelError: a packaged model that was not downloaded, or a path without a model.
@@ -66,7 +65,6 @@ def load_tokenizer(name: str, variables: Mapping[str, TemplateValue] | None = No
 
     Raises:
         ModelError: it cannot be loaded.
-        TemplateError: see `set_template_variables`.
     """
     from transformers import AutoTokenizer
 

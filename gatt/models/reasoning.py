@@ -42,10 +42,8 @@ def from_mark(text: str) -> str:
 def without_reasoning(text: str, *, is_cut: bool, is_opened: bool = False) -> str:
     """Return the reply without its reasoning; empty where the reply was cut within the reasoning.
 
-    Args:
-        text: the decoded reply.
-        is_cut: whether a limit ended it.
-        is_opened: whether the prompt opens the reasoning, so that the text has no opening mark.
+    `is_cut` says whether a limit ended the text, `is_opened` whether the prompt opens the reasoning, so that
+    the text has no opening mark.
     """
     before, mark, reply = text.partition(_CLOSE)
     begins_with_it = before.lstrip().startswith(_OPEN)

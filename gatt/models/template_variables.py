@@ -56,10 +56,6 @@ def check_template_variables(variables: Mapping[str, Any]) -> None:
 def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue]) -> None:
     """Set variables of a tokenizer's chat template.
 
-    Args:
-        tokenizer: changed in place.
-        variables: name to value.
-
     Raises:
         TemplateError: no chat template, or it does not read such a variable.
     """

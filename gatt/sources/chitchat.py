@@ -32,9 +32,7 @@ def read(
     A chat is screened as a whole, also what a later cut takes away: which
     chats there are must not depend on `max_turns`.
 
-    Args:
-        config: not used here; lengths are `select`'s.
-        report: gets one reason for every chat that is not yielded.
+    `report` gets one reason for every chat that is not yielded.
 
     Raises:
         ConfigError: the package is not installed.
@@ -123,8 +121,7 @@ SHARED_WORDS = frozenset({"a", "as", "do", "he", "me", "no", "so", "u"})
 def problem_of(messages: Sequence[str]) -> str | None:
     """Return the first reason why a dialogue is dropped, or None for a clean one.
 
-    Args:
-        messages: all its messages, normalised; none of them empty.
+    Its messages are normalised; none of them is empty.
     """
     if any(len(m.split()) > MAX_WORDS for m in messages):
         return "message too long"

@@ -63,14 +63,9 @@ class LostRowError(DataError):
 def spoken(item: object, where: str, changes: Changes) -> Iterator[tuple[str, str]]:
     """Yield role and text of a message; of both sides, for an object of a prompt and a response.
 
-    Args:
-        item: an object with a speaker (one of `ROLE_KEYS`) and a text (one of `TEXT_KEYS`), or with a field
-            for each speaker, of `PAIR_KEYS` or named after the speaker.
-        where: its place, for messages.
-        changes: gets what was altered.
-
-    Yields:
-        `user`, `assistant` or `system`, and the text, which may be blank.
+    It is an object with a speaker (one of `ROLE_KEYS`) and a text (one of `TEXT_KEYS`), or with a field for
+    each speaker, of `PAIR_KEYS` or named after the speaker. The role is `user`, `assistant` or `system`; the
+    text may be blank.
 
     Raises:
         LostRowError: see `gatt.sources.reasons`; also for a call of a tool.

@@ -62,9 +62,8 @@ def normalise(row: object, column: str | None = None) -> Normalised:
     `gatt.sources.chitchat`. Blank messages, what the assistant says before the user, and system messages after
     the first other one are left out. A `system` field becomes the system message.
 
-    Args:
-        row: an object, or the bare list of its messages.
-        column: the field with the messages; None takes the first of `COLUMNS` that holds something.
+    `row` is an object, or the bare list of its messages. They stand in `column`; None takes the first of
+    `COLUMNS` that holds something.
 
     Raises:
         LostRowError: no dialogue can be made of it, or one of no use here (images, tools).

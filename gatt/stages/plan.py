@@ -79,8 +79,7 @@ def print_line(line: str) -> None:
 def show_plan(stages: Sequence[tuple[str, Any, str]]) -> int:
     """Say what each stage would do, and return the exit status of the command.
 
-    Args:
-        stages: name, configuration and `PLAN` of each, in the order in which they run.
+    `stages` are name, configuration and `PLAN` of each, in the order in which they run.
 
     Raises:
         GattError: data, a catalogue or a folder that the stage itself would refuse.

@@ -163,11 +163,7 @@ def _name_of(model: Any) -> str:
 
 
 def _config(name: str, args: Any, settings: Mapping[str, Any]) -> TrainConfig:
-    """Return the settings of this project.
-
-    Raises:
-        ConfigError: see `GattTrainer`.
-    """
+    """Return the settings of this project."""
     if isinstance(args, TrainConfig):
         if settings:
             raise ConfigError(f"{', '.join(settings)}: expected within args, a TrainConfig")

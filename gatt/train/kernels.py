@@ -40,9 +40,7 @@ class CompileFirst(TrainerCallback):  # type: ignore[misc]
     rows have no target, so that no weight moves; draws and counts are as if they had not been. What the
     teacher of `distil` reads has lengths of its own, which are compiled when they are first met.
 
-    Args:
-        trainer: of the run.
-        has_reference: whether steps also have forward passes without gradient.
+    With `has_reference` steps also have forward passes without gradient.
     """
 
     def __init__(self, trainer: RowTrainer, *, has_reference: bool) -> None:

@@ -45,8 +45,7 @@ def read_training(adapter: Path) -> TrainingRecord | None:
 
     A file that cannot be read is named in the log: a report is worth more than what it lacks.
 
-    Args:
-        adapter: its folder; None is returned for anything else, such as a name that a server knows.
+    Anything that is no folder, such as a name that a server knows, has no training.
     """
     path = adapter.parent / FILE
     if not (path.is_file() and (adapter / SETTINGS_FILE).is_file()):

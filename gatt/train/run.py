@@ -86,12 +86,7 @@ class PreparedRun:
     """All dialogues that the adapter will have been trained on, None where some are not known."""
 
     def save_adapter(self, target: Path, result: Mapping[str, Any]) -> None:
-        """Save the adapter as it is; every process calls it.
-
-        Args:
-            target: its folder.
-            result: see `gatt.train.run_folder.write_adapter`.
-        """
+        """Save the adapter as it is; every process calls it."""
         draft = target.with_name(f".{target.name}.tmp")
         is_main = current_runtime().is_main_process
         if is_main:
@@ -111,7 +106,6 @@ def train(config: TrainConfig) -> TrainResult:
     is then the same to the bit.
 
     Raises:
-        GattError: see `prepare`.
         StoreError: another run is training into the same folder.
         TrainingError: the loss is NaN or infinite.
     """
@@ -167,11 +161,6 @@ def open_store(config: TrainConfig, args: Any) -> TrainStore:
 
 def prepare(config: TrainConfig, args: Any, store: TrainStore) -> PreparedRun:
     """Return the trainer of a run with its rows, which are kept in its folder; nothing is trained yet.
-
-    Args:
-        config: of the run.
-        args: of `gatt.train.arguments.training_arguments`.
-        store: of `open_store`.
 
     Raises:
         ConfigError: settings that the model or the device cannot take, or an adapter that does not fit.

@@ -239,13 +239,9 @@ def write_adapter(
     The base model is named as the user named it: where this machine keeps its
     files is of no use to others.
 
-    Args:
-        draft: folder saved by the trainer; gone afterwards.
-        target: folder of the adapter; replaced if it is there.
-        config: of the run.
-        report: of its rows.
-        result: steps, loss, tokens; of a best adapter also what was measured of it (`tracked`).
-        dialogues: that it was trained on; None where they are not all known.
+    `draft` was saved by the trainer and is gone afterwards; `target` is replaced if it is there. `result` has
+    steps, loss and tokens, of a best adapter also what was measured of it (`tracked`). `dialogues` is None
+    where those that it was trained on are not all known.
     """
     for path in draft.iterdir():
         if path.name not in FILES:

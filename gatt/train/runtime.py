@@ -121,9 +121,6 @@ def undisturbed(model: Any) -> Iterator[None]:
 
     Restored are the mode of every module, which weights are trained, and the states of the random
     generators of Python, NumPy and torch, including that of the model's device.
-
-    Args:
-        model: a `torch.nn.Module` with a `device`.
     """
     modes = [(module, module.training) for module in model.modules()]
     trained = [(weight, weight.requires_grad) for weight in model.parameters()]

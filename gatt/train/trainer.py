@@ -93,14 +93,8 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
 
         A back end of packed rows that is not right on this device is not used (`usable_backend`).
 
-        Args:
-            model: a causal LM, or a PEFT model to go on with.
-            config: of the run.
-            args: of `gatt.train.arguments`.
-            rows: the dataset of `build_rows`.
-            report: of the rows.
-            tokenizer: the model's own.
-            peft_config: of a fresh adapter, for a model without one; None takes `config.lora`.
+        `args` are those of `gatt.train.arguments`, rows and report those of `build_rows`. `peft_config` is of a
+        fresh adapter, for a model without one; None takes `config.lora`.
 
         Raises:
             ConfigError: rows longer than the model's positions, an adapter that does not fit the model or the

@@ -18,13 +18,7 @@ _NUM_DRAWS: Final = 20
 
 
 def micro_batch_sizes(num_tokens: Sequence[int], batch_size: int, seed: int = 0) -> list[int]:
-    """Return the tokens of micro-batches as they may come, with the largest that can.
-
-    Args:
-        num_tokens: of each row.
-        batch_size: rows of one micro-batch.
-        seed: of the orders that are drawn.
-    """
+    """Return the tokens of micro-batches as they may come, with the largest that can."""
     if batch_size == 1:
         return list(num_tokens)
     rng, rows = random.Random(seed), list(num_tokens)
@@ -39,10 +33,6 @@ def kernel_lengths(sizes: Sequence[int], most: int) -> tuple[int, ...]:
     """Return at most so many lengths, rising, that take all sizes with the fewest tokens of filling.
 
     Every length is a multiple of `BLOCK`; the last one takes the largest size.
-
-    Args:
-        sizes: tokens of each micro-batch.
-        most: number of lengths, at least 1.
 
     Example:
         >>> kernel_lengths([100, 120, 700, 1000, 1010], most=2)

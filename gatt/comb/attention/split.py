@@ -224,13 +224,9 @@ def attend(
 ) -> torch.Tensor:
     """Return the attention output `[B, H, S, D]`; without a mask it is causal.
 
-    Args:
-        query: `[B, H, S, D]`.
-        key: `[B, K, L, D]`, where K divides H.
-        value: likewise.
-        mask: bool, or added to the scores; of a shape that goes with `[B, H, S, L]`.
-        scale: factor of the scores.
-        softcap: see `soft_capped`; no kernel has it, so all scores are held at once.
+    `query` is `[B, H, S, D]`, `key` and `value` are `[B, K, L, D]`, where K divides H. The mask is bool, or
+    added to the scores, of a shape that goes with `[B, H, S, L]`. No kernel has a `softcap` (`soft_capped`):
+    all scores are then held at once.
     """
     repeat = query.shape[1] // key.shape[1]
     if repeat > 1 and (query.is_cuda or softcap is not None):

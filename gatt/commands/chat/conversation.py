@@ -125,9 +125,7 @@ class Chat:
     def say(self, text: str, expected: Expectation | None = None) -> ChatReply:
         """Return the reply to one user message; both join the history.
 
-        Args:
-            text: the message.
-            expected: what its reply must say; None where nobody knows.
+        `expected` is what the reply must say; None where nobody knows.
 
         Raises:
             DataError: a blank message, or one with control tokens.
@@ -199,9 +197,8 @@ class Chat:
         to what holds then, however many commands led there. Before the first message there is
         nothing to change: what holds is given in turn 1.
 
-        Args:
-            text: the id of a catalogue entry, which is one word that begins with a family; or free
-                text; None for no instruction.
+        `text` is the id of a catalogue entry, which is one word that begins with a family, or free text; None
+        is no instruction.
 
         Raises:
             CatalogError: a family of the catalogue has no such entry.

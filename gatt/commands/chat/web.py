@@ -24,10 +24,7 @@ def serve(talk: SideBySide, port: int, *, is_waiting: bool = True) -> Any:
 
     All tabs show the same talk. Nothing is sent anywhere: no analytics, no share link, no fonts of others.
 
-    Args:
-        talk: its conversations.
-        port: 0 for any free one.
-        is_waiting: whether to come back only when it is interrupted.
+    Port 0 is any free one. With `is_waiting` the call comes back only when it is interrupted.
 
     Raises:
         ConfigError: gradio is not installed, or the port is taken.

@@ -80,11 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def execute_rounds(rounds: Sequence[Round]) -> None:
-    """Run the rounds in order; what is done already is found by its stage.
-
-    Raises:
-        GattError: whatever a stage raises; what was done before it stays.
-    """
+    """Run the rounds in order; what is done already is found by its stage."""
     if not (start := rounds[0].start).is_dir():
         raise ConfigError(
             f"{start}: no adapter there: expected the one that the run trained; run `gatt run` to its end first"

@@ -56,12 +56,8 @@ def targets_of(
 ) -> Iterator[list[Target]]:
     """Yield the targets that training would learn, those of one sample together, ascending.
 
-    Args:
-        samples: of `gatt.data.sample.read_all_samples`.
-        tokenizer: with a chat template.
-        config: of the run; its placement, history and length policy hold.
-        dropped: counts the targets and samples that training leaves out as well, and those of another
-            objective than the run's.
+    `dropped` counts the targets and samples that training leaves out as well, and those of another objective
+    than the run's.
 
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.

@@ -58,9 +58,6 @@ def execute_run(run: PipelineRun) -> None:
     The resolved file is written as `run.yaml` in the output folder: at once
     where there is none, over an older one only when every stage has accepted
     the folder as its own.
-
-    Raises:
-        GattError: whatever a stage raises; the stages before it stay.
     """
     check_stages(run.stages)
     path = run.output_dir / RUN_FILE
@@ -86,12 +83,7 @@ def check_stages(stages: Sequence[Stage]) -> None:
 def execute_stages(stages: Sequence[Stage], within: str = "") -> None:
     """Run stages in order, with lines on each. What was made of other inputs is set aside and made anew.
 
-    Args:
-        stages: checked.
-        within: names what they are part of, in front of the number of a stage.
-
-    Raises:
-        GattError: whatever a stage raises; the stages before it stay.
+    `within` names what the stages are part of, in front of the number of each.
     """
     for number, stage in enumerate(stages, start=1):
         print_line(f"[{within}{number}/{len(stages)}] {stage.name} -> {stage.config.output_dir}")

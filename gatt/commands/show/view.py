@@ -72,15 +72,8 @@ def view_sample(
     Fallbacks (no system role, no shared trunk) are those of training and are
     logged as there.
 
-    Args:
-        tokenizer: of the run's model.
-        sample: of `gatt.data.sample.read_samples`.
-        config: of the run.
-        why_not_packable: see `gatt.train.data.packing.choose_layout`.
-
     Raises:
         TemplateError: no chat template.
-        ConfigError: see `gatt.train.data.packing.choose_layout`.
     """
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
@@ -127,10 +120,7 @@ def lines_of(shown: ShownSample) -> Iterator[str]:
 def page_of(title: str, samples: Sequence[ShownSample], model: str) -> str:
     """Return samples as a page of HTML, which needs no other file and no network.
 
-    Args:
-        title: names the file that they are from.
-        samples: each with what training makes of it.
-        model: of the run.
+    `title` names the file that they are from.
     """
     return filled("show/page.html.j2", title=title, model=model, samples=samples)
 

@@ -75,9 +75,8 @@ Program = Callable[..., str | None]
 def apply_program(program: str, reply: str) -> str | None:
     """Return a reply brought into a form, None where the program cannot.
 
-    Args:
-        program: JSON, `{"name": …}` and the parameters.
-        reply: any reply; markdown and line breaks are taken off first.
+    `program` is JSON, `{"name": …}` and the parameters. Markdown and line breaks of the reply are taken off
+    first.
 
     Raises:
         ValueError: no such program, or text that is no JSON object.

@@ -34,12 +34,8 @@ class Announcements:
     ) -> tuple[str, Instruction | None]:
         """Return the words of a change, and what holds from it on.
 
-        Args:
-            kind: of the change.
-            given: what held before.
-            new: what comes, in its own wording; with `cancel` the entries of what held.
-            terse_probability: chance that a `cancel` is told in short.
-            rng: chooses; the same state gives the same text.
+        `new` is what comes, in its own wording; with `cancel` the entries of what held, told in short with
+        `terse_probability`.
         """
         if not isinstance(new, Instruction):
             wording: Wording = "terse" if rng.random() < terse_probability else "verbose"

@@ -56,13 +56,8 @@ def work_on_cluster(
     A dead worker is replaced, and another one gets its item: no item is lost or yielded twice.
     Items are taken as workers become free.
 
-    Args:
-        config: the cluster.
-        make: called once in each worker; loads the model and returns the function that works on
-            an item. It is pickled, and so are the items.
-        items: pieces of work.
-        num_items: their number.
-        has_local_model: whether each worker loads the model, and may use a GPU.
+    `make` is called once in each worker: it loads the model and returns the function that works on an item. It
+    is pickled, and so are the items. With `has_local_model` each worker may use a GPU.
 
     Raises:
         ConfigError: Ray is not installed, or there is no such cluster.
@@ -92,11 +87,9 @@ class Holder:
     The model is loaded by `start` and not by the constructor: Ray reports an error of a constructor
     like the death of the worker.
 
-    Args:
-        make: loads the model and returns the function that works on an item.
-        expected: versions of the packages on the machine that started the run.
-        kind_files: Python files with verifiers that the run's catalogue names; they need not be
-            on this machine.
+    `make` loads the model and returns the function that works on an item. `expected` are versions of packages
+    on the machine that started the run, `kind_files` Python files with verifiers that the run's catalogue
+    names; they need not be on this machine.
     """
 
     def __init__(
@@ -282,13 +275,7 @@ def connected(address: str) -> Iterator[Any]:
 def room_for(
     config: RayConfig, resources: Mapping[str, float], *, has_local_model: bool
 ) -> tuple[dict[str, float], int]:
-    """Return the resources of each worker, and for how many workers the cluster has room, at least 1.
-
-    Args:
-        config: settings of the user.
-        resources: of the whole cluster, in Ray's units.
-        has_local_model: whether each worker loads the model.
-    """
+    """Return the resources of each worker, and for how many workers the cluster has room, at least 1."""
     num_cpus, num_gpus = resources.get("CPU", 0.0), resources.get("GPU", 0.0)
     # All N workers of one machine must start, however small it is.
     num_sharing = (config.address == "local" and config.num_workers) or 0

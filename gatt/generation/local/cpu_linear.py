@@ -81,8 +81,7 @@ class _Packed:
 class PackedLinears:
     """Copies of a model's linear weights in oneDNN's layout, renewed when a weight changes.
 
-    Args:
-        model: any model; its layers are searched each time, since adapters may be added or removed.
+    The layers of the model are searched each time, since adapters may be added or removed.
     """
 
     def __init__(self, model: nn.Module) -> None:

@@ -183,10 +183,8 @@ class TransformersEngine:
     ) -> Generation:
         """Return the reply of some sampled tokens.
 
-        Args:
-            output: sampled tokens, with the token that ends the turn.
-            num_prompt_tokens: of prompt and prefill.
-            prefill: tokens of the given beginning of the reply.
+        `output` has the token that ends the turn. `num_prompt_tokens` counts the prompt and `prefill`, the
+        given beginning of the reply.
         """
         finish: FinishReason = "length"
         if output and output[-1] in self.stop_ids:

@@ -40,8 +40,7 @@ log = logging.getLogger(__name__)
 class NeutralFields:
     """The neutral fields of a server's requests, without those that the server refuses.
 
-    Args:
-        given: fields that the user sets, in `extra_body`, or leaves out; they are not sent here.
+    `given` are fields that the user sets, in `extra_body`, or leaves out; they are not sent here.
     """
 
     def __init__(self, given: Iterable[str] = ()) -> None:
@@ -56,10 +55,7 @@ class NeutralFields:
         A message that speaks of unknown fields without a name leaves all of them out, unless it names
         another field of the request.
 
-        Args:
-            body: of the refused request. Requests in flight may hold fields that are left out by now.
-            status: of the answer.
-            message: of the answer.
+        Requests in flight may hold fields that are left out by now.
         """
         if status not in (400, 422):
             return False

@@ -83,8 +83,7 @@ _STATUS_OF_WORDS: Final = (
 def is_about_length(words: str) -> bool:
     """Whether an error says that the prompt is too long, or that it leaves no room for a reply.
 
-    Args:
-        words: code and message of the error.
+    `words` are code and message of the error.
     """
     folded = _folded(words)
     return bool(_NEGATIVE_REST.search(folded)) or any(

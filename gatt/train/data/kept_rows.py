@@ -58,7 +58,6 @@ def rows_of_run(
     Raises:
         DataError: broken samples, with file and line.
         StoreError: the folder cannot be written.
-        TemplateError, ConfigError, TrainingError: see `write_combs`.
     """
     kept = folder / FOLDER
     made_of = {

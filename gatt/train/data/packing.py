@@ -31,10 +31,6 @@ def packed_rows(lengths: Sequence[int], config: TrainConfig) -> tuple[list[list[
     With `pack_rows: true` a row is filled up to `max_tokens_per_row`, and a step has as many rows as it would
     have dialogues. With `auto` a step has about as many dialogues as unpacked, in fewer rows, so that a
     run makes as many steps: a row is filled up to the tokens of such a step, but never beyond the same limit.
-
-    Args:
-        lengths: tokens of each dialogue, at least one.
-        config: of one process.
     """
     wanted, limit = config.gradient_accumulation_steps, config.max_tokens_per_row
     if config.pack_rows != "auto":
@@ -49,10 +45,7 @@ def choose_layout(
 ) -> RowLayout:
     """Return the layout of a run; `auto` is the comb where template and model allow it.
 
-    Args:
-        wanted: `comb`, `expanded` or `auto`.
-        facts: of the chat template.
-        why_not_packable: of the model that will take the rows; asked only if it counts.
+    `why_not_packable` speaks of the model that will take the rows; it is asked only if it counts.
 
     Raises:
         ConfigError: `comb`, where template or model do not allow it.

@@ -55,10 +55,7 @@ class PrefixStep(Protocol):
 class AppendStep:
     """New tokens at the end of several prefixes, side by side in one row `[1, N]`: no padding.
 
-    Args:
-        prefixes: to append to.
-        tokens: new ids of each prefix, at least one.
-        device: of the model.
+    Each prefix gets at least one new token.
     """
 
     def __init__(
@@ -127,12 +124,8 @@ class AppendStep:
 class RowStep:
     """S new tokens of every row, padded on the left, behind the prefixes that the rows continue.
 
-    Args:
-        cache: keys and values of the rows' own tokens.
-        tokens: new ids of each row.
-        prefixes: that the rows continue.
-        groups: number of the group of each row.
-        forks: tokens of its prefix that each row sees.
+    `cache` holds the rows' own tokens. By row, `groups` has the number of its group, and `forks` the tokens of
+    its prefix that it sees.
     """
 
     def __init__(
@@ -249,10 +242,8 @@ def prefix_implementation(model: Any) -> Iterator[None]:
 def run_step(model: Any, step: PrefixStep, logits_to_keep: int | torch.Tensor = 1) -> torch.Tensor:
     """Return the logits `[B, positions, V]` of a step at some positions, and store its new tokens.
 
-    Args:
-        model: under `prefix_implementation`.
-        step: the forward pass.
-        logits_to_keep: number of last positions, or the positions themselves.
+    The model is under `prefix_implementation`. `logits_to_keep` is the number of last positions, or the
+    positions themselves.
     """
     output = model(
         input_ids=step.input_ids,

@@ -123,11 +123,7 @@ PrefixKey = tuple[str | None, str]
 
 
 class KeptPrefixes:
-    """Prefixes of groups that later calls may continue; the least recently used are dropped first.
-
-    Args:
-        max_tokens: most tokens of all prefixes together.
-    """
+    """Prefixes of groups that later calls may continue; the least recently used are dropped first."""
 
     def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens
@@ -141,10 +137,7 @@ class KeptPrefixes:
 
         The first time that this number is not zero, a warning is logged.
 
-        Args:
-            key: of the group.
-            ids: of the whole prefix; kept tokens from the first other id on are cut off.
-            reach: number of tokens that are needed now.
+        `reach` tokens are needed now; kept ones from the first other id on are cut off.
         """
         prefix = self._kept.pop(key, None) or Prefix()
         prefix.ids = prefix.ids[: shared_length(ids, prefix.ids)]
@@ -185,9 +178,8 @@ MOST_PAIRS = 2_000_000
 class PrefixStack:
     """Copies of prefixes in one buffer per layer, made when it is first read; a single one is not copied.
 
-    Args:
-        prefixes: by the number of the group in its batch, each with the number of tokens that are
-            read, at least one and all similar. They must not change while the stack is used.
+    `prefixes` are by the number of the group in its batch, each with the number of tokens that are read, at
+    least one and all similar. They must not change while the stack is used.
     """
 
     def __init__(self, prefixes: Mapping[int, tuple[Prefix, int]]) -> None:
@@ -278,10 +270,7 @@ class Read:
 class SharedPrefixes:
     """The prefixes of a batch, one per group of rows, in stacks of similar lengths.
 
-    Args:
-        prefixes: in the order of the groups.
-        reaches: number of tokens that the rows of each group read, perhaps none.
-        device: of the model.
+    The rows of a group read `reaches` tokens of its prefix, perhaps none.
     """
 
     def __init__(
@@ -302,10 +291,8 @@ class SharedPrefixes:
     def reads(self, groups: Sequence[int], forks: Sequence[int], num_new: int = 1) -> list[Read]:
         """Return the products for some rows.
 
-        Args:
-            groups: number of the group of each row.
-            forks: tokens of its prefix that each row sees.
-            num_new: new tokens of each row, S.
+        By row, `groups` has the number of its group, and `forks` the tokens of its prefix that it sees.
+        `num_new` is S.
         """
         readers: dict[int, list[int]] = {}
         for row, group in enumerate(groups):
@@ -341,11 +328,8 @@ def _products(
 ) -> Iterator[tuple[int, int]]:
     """Yield `[first, end)` of the products over a part of a stack.
 
-    Args:
-        work: for each prefix, the tokens that each of its rows reads.
-        first: begin of the part.
-        end: end of the part.
-        most: most tokens that the rows of one product read, padding included.
+    `work` has, for each prefix, the tokens that each of its rows reads. The rows of one product read at most
+    `most` tokens, padding included.
     """
     read = [index for index in range(first, end) if work[index]]
     if not read:

@@ -28,11 +28,7 @@ KeysValues = tuple[torch.Tensor, torch.Tensor]
 class RowMask:
     """Which shared and own columns each new token sees; the same for all layers of one window.
 
-    Args:
-        seen: `[R, S, L + M]`.
-        num_shared: L.
-        repeat: query heads a key head.
-        dtype: of the queries.
+    `seen` is `[R, S, L + M]`, `num_shared` L, `repeat` the number of query heads a key head.
     """
 
     def __init__(
@@ -75,14 +71,9 @@ def row_attention(
 ) -> torch.Tensor:
     """Return the attention output `[R, S, H, D]`.
 
-    Args:
-        query: `[R, H, S, D]`.
-        own: keys and values `[R, K, M, D]`.
-        shared: the prefixes with keys and values `[G, K, P, D]`; a row with a prefix stands in
-            exactly one of them.
-        mask: which columns are seen.
-        scale: factor of the scores.
-        softcap: see `gatt.comb.attention.split.soft_capped`.
+    `query` is `[R, H, S, D]`; `own` are keys and values `[R, K, M, D]`, `shared` the prefixes with keys and
+    values `[G, K, P, D]`. A row with a prefix stands in exactly one of them. `softcap` is that of
+    `gatt.comb.attention.split.soft_capped`.
     """
     rows, heads, columns, size = query.shape
     kv_heads = own[0].shape[1]
