@@ -86,56 +86,6 @@ def write_combs(
     return report
 
 
-def rows_in(
-    source: str | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
-) -> Any:
-    """Return the rows of what `write_combs` wrote, as a `datasets.Dataset`; the report gets their numbers.
-
-    Rows without loss are appended until an epoch is a whole number of optimiser
-    steps on all processes: else Accelerate's `even_batches` would train the
-    first rows of the epoch twice. `row_lengths` reads how long the rows are.
-    """
-    from datasets import Dataset, Features, List, Value
-
-    combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
-    lengths = student_lengths(combs.data)
-    report.rows_a_step = config.gradient_accumulation_steps
-    if report.layout == "comb" and is_packed(config):
-        groups, report.rows_a_step = packed_rows(lengths, config)
-    else:
-        groups = [[number] for number in range(len(combs))]
-    step = world_size * config.per_device_train_batch_size * report.rows_a_step
-    report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
-    num_tokens = [sum(lengths[number] for number in group) for group in groups]
-    numbers = Dataset.from_dict(
-        {
-            "combs": [*groups, *[[]] * report.num_padding_rows],
-            NUM_TOKENS: [*num_tokens, *[1] * report.num_padding_rows],
-        },
-        Features({"combs": List(Value("int64")), NUM_TOKENS: Value("int64")}),
-    )
-    # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
-    padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
-
-    def row(group: Sequence[int]) -> Mapping[str, Any]:
-        columns = combs[group]
-        joined = {name: list(chain.from_iterable(columns[name])) for name in SCHEMA.names}
-        return joined if group else padding
-
-    def read(batch: Mapping[str, Any]) -> dict[str, list[Any]]:
-        rows = [row(group) for group in batch["combs"]]
-        return {name: [row[name] for row in rows] for name in SCHEMA.names}
-
-    # Put together when they are read.
-    return numbers.with_transform(read)
-
-
-def row_lengths(rows: Any) -> list[int]:
-    """Return how many tokens the student reads of each row of `rows_in`, without putting rows together."""
-    lengths: list[int] = rows.data.column(NUM_TOKENS).to_pylist()
-    return lengths
-
-
 @dataclass(frozen=True)
 class DrawnSample:
     """One sample as a run trains on it."""
@@ -184,6 +134,10 @@ def draw_sample(
     if history == "sampled":
         sample = with_sampled_history(sample)
     return DrawnSample(sample, where, history, objective, supervise, is_moved)
+
+
+def _coin(text: str) -> bool:
+    return bool(hashlib.sha256(text.encode()).digest()[0] % 2)
 
 
 def encode_sample(
@@ -300,13 +254,59 @@ def rows_of(
     return rows, []
 
 
-def _coin(text: str) -> bool:
-    return bool(hashlib.sha256(text.encode()).digest()[0] % 2)
-
-
 def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
     """Write combs one block after the other, one comb or a pair of plain ones a row."""
     columns = (combs_to_features(together) for together in pairs(combs))
     with pa.ipc.new_stream(sink, SCHEMA) as stream:
         while block := list(islice(columns, COMBS_PER_BLOCK)):
             stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
+
+
+def rows_in(
+    source: str | pa.Buffer, report: RowReport, config: TrainConfig, world_size: int
+) -> Any:
+    """Return the rows of what `write_combs` wrote, as a `datasets.Dataset`; the report gets their numbers.
+
+    Rows without loss are appended until an epoch is a whole number of optimiser
+    steps on all processes: else Accelerate's `even_batches` would train the
+    first rows of the epoch twice. `row_lengths` reads how long the rows are.
+    """
+    from datasets import Dataset, Features, List, Value
+
+    combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
+    lengths = student_lengths(combs.data)
+    report.rows_a_step = config.gradient_accumulation_steps
+    if report.layout == "comb" and is_packed(config):
+        groups, report.rows_a_step = packed_rows(lengths, config)
+    else:
+        groups = [[number] for number in range(len(combs))]
+    step = world_size * config.per_device_train_batch_size * report.rows_a_step
+    report.num_rows, report.num_padding_rows = len(groups), -len(groups) % step
+    num_tokens = [sum(lengths[number] for number in group) for group in groups]
+    numbers = Dataset.from_dict(
+        {
+            "combs": [*groups, *[[]] * report.num_padding_rows],
+            NUM_TOKENS: [*num_tokens, *[1] * report.num_padding_rows],
+        },
+        Features({"combs": List(Value("int64")), NUM_TOKENS: Value("int64")}),
+    )
+    # Any token will do, but one that the model has: a padding token may be added behind its embeddings.
+    padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
+
+    def row(group: Sequence[int]) -> Mapping[str, Any]:
+        columns = combs[group]
+        joined = {name: list(chain.from_iterable(columns[name])) for name in SCHEMA.names}
+        return joined if group else padding
+
+    def read(batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        rows = [row(group) for group in batch["combs"]]
+        return {name: [row[name] for row in rows] for name in SCHEMA.names}
+
+    # Put together when they are read.
+    return numbers.with_transform(read)
+
+
+def row_lengths(rows: Any) -> list[int]:
+    """Return how many tokens the student reads of each row of `rows_in`, without putting rows together."""
+    lengths: list[int] = rows.data.column(NUM_TOKENS).to_pylist()
+    return lengths
