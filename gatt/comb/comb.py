@@ -125,7 +125,7 @@ class Comb:
         return [(self.objective, self.trunk_labels), *branches]
 
 
-Part = TypeVar("Part", Branch, Comb)
+P = TypeVar("P", Branch, Comb)
 
 
 def expand(comb: Comb) -> list[Comb]:
@@ -271,9 +271,9 @@ def _teacher_of(comb: Comb, start: int, end: int) -> tuple[Comb, ...]:
     return tuple(parts)
 
 
-def pairs(parts: Iterable[Part]) -> Iterator[list[Part]]:
+def pairs(parts: Iterable[P]) -> Iterator[list[P]]:
     """Yield each branch, or comb, with its partner where it has one: they are trained together."""
-    together: list[Part] = []
+    together: list[P] = []
     for part in parts:
         if together and not part.is_partner:
             yield together
