@@ -80,19 +80,19 @@ def check_catalog(place: Path) -> tuple[tuple[Entry, ...], list[str]]:
 def check_entry(entry: Entry) -> list[str]:
     """Return what is wrong with the replies and verifiers of one entry."""
     specs = entry.verifiers
-    found = [
+    problems = [
         f"no {name!r} reply: expected at least one"
         for name in ("good", "bad")
         # What its program makes of plain replies is checked instead.
         if not getattr(entry, name) and not (name == "good" and entry.program)
     ]
     try:
-        found += _judged(specs, entry.good, entry.bad)
-        found += check_forms(entry)
+        problems += _judged(specs, entry.good, entry.bad)
+        problems += check_forms(entry)
         right = [(turn, reply) for turn, reply in joint_junk(entry) if turn.is_joint(specs, reply)]
         # "Returns are free within 30 days." holds the answer to one question by chance.
         num_right = Counter(reply for _, reply in right)
-        found += [
+        problems += [
             f"reply {_shown(reply)} to {_shown(turn.ask)} counts as right: expected that it does not"
             for turn, reply in right
             if reply not in entry.utterances or num_right[reply] > 1
@@ -100,19 +100,19 @@ def check_entry(entry: Entry) -> list[str]:
         # A role is known by what it says of itself: its talk is judged where it is asked.
         is_asked = bool(entry.facts) or _is_asked_for(entry)
         talk = () if is_asked else talk_about(entry)
-        found += [
+        problems += [
             f'{problem}: expected wordings that speak of replies ("in every reply") or verifiers that '
             "such talk fails"
             for problem in _passing(specs, talk, "talk about the instruction")
         ]
         if not is_asked:
-            found += _passing(specs, echoes_unseen(entry), "echo of the hint")
+            problems += _passing(specs, echoes_unseen(entry), "echo of the hint")
         for probe in entry.probes:
-            found += _passing(probe.verifiers, JUNK, f"probe {probe.question!r}: junk")
+            problems += _passing(probe.verifiers, JUNK, f"probe {probe.question!r}: junk")
     except VerifierError as error:
         # A kind that is not shipped fails on one of the replies.
-        found.append(str(error))
-    return found
+        problems.append(str(error))
+    return problems
 
 
 def _is_asked_for(entry: Entry) -> bool:
@@ -129,7 +129,7 @@ def check_forms(entry: Entry) -> list[str]:
     """
     if not (entry.program or entry.variants):
         return []
-    found: dict[str, None] = {}
+    of_forms: dict[str, None] = {}
     unasked: list[str] = []
     rng, num_made, num_plain = random.Random(entry.id), 0, 0
     for _ in range(NUM_FORMS if entry.variants else 1):
@@ -146,13 +146,13 @@ def check_forms(entry: Entry) -> list[str]:
         if not is_ordinary(form.verifiers):
             unasked += _passing(form.verifiers, plain, f"{form.id}: plain reply")
         num_plain += len(plain)
-        found |= dict.fromkeys(f"{form.id}: {problem}" for problem in problems)
+        of_forms |= dict.fromkeys(f"{form.id}: {problem}" for problem in problems)
     # A word that is asked for may stand in a reply by chance.
     if len(unasked) > MOST_BY_CHANCE * num_plain:
-        found |= dict.fromkeys(unasked)
+        of_forms |= dict.fromkeys(unasked)
     if entry.program and not num_made:
-        found["the program makes nothing of any plain reply"] = None
-    return list(found)
+        of_forms["the program makes nothing of any plain reply"] = None
+    return list(of_forms)
 
 
 @cache
@@ -169,15 +169,15 @@ def check_verifier(kind: str) -> list[str]:
     """Return what is wrong with a verifier kind by its own examples and by junk."""
     try:
         sets = verifier_class(kind).examples
-        found = [] if sets else ["no examples: expected at least one set"]
-        for one in sets:
-            found += _judged([VerifierSpec(kind, one.params)], one.good, one.bad)
+        problems = [] if sets else ["no examples: expected at least one set"]
+        for examples in sets:
+            problems += _judged([VerifierSpec(kind, examples.params)], examples.good, examples.bad)
     except MissingPackageError:
         # Whoever uses the kind is told to install it.
         return []
     except VerifierError as error:
         return [f"examples cannot be judged: {error}"]
-    return found
+    return problems
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def question_turns() -> tuple[AskedTurn, ...]:
 def speaker_turns(entry: Entry) -> Iterator[AskedTurn]:
     """Yield a question for each fact of an entry that the bank asks for."""
     for fact, right in entry.facts.items():
-        asked = next((one for one in load_bank().speaker if one.fact == fact), None)
+        asked = next((question for question in load_bank().speaker if question.fact == fact), None)
         if asked is not None:
             yield AskedTurn(asked.ask, asked.expectation(right))
 
@@ -236,15 +236,15 @@ def echoes_unseen(entry: Entry) -> Iterator[str]:
     """Yield the echoes of an entry's hint that the general rule does not see, so that a verifier has to."""
     if not entry.hint:
         return
-    told = sentences(entry.hint)
+    hinted = sentences(entry.hint)
     turned = _TURNED.sub(lambda word: _TURNED_TO[word[0].lower()], entry.hint)
     parts = [
         " ".join(part)
-        for spelt in map(str.split, told)
+        for spelt in map(str.split, hinted)
         if len(spelt) >= _LONG_HINT_WORDS
         for part in (spelt[: 2 * len(spelt) // 3], spelt[len(spelt) // 3 :])
     ]
-    for text in dict.fromkeys((entry.hint, turned, *told, *parts)):
+    for text in dict.fromkeys((entry.hint, turned, *hinted, *parts)):
         for frame in ECHOES:
             echo = frame.format(hint=text)
             if echoed(echo, entry.hint, wanted=(*entry.utterances, *entry.prefills)) is None:
@@ -256,8 +256,11 @@ def find_duplicates(read: Iterable[tuple[str, Entry]]) -> list[str]:
     problems = []
     seen: dict[tuple[str, str], str] = {}
     for file, entry in read:
-        found = [(f"wording {_shown(t)}", "", t) for t in (*entry.verbose, entry.terse)]
-        for shown, family, text in (*found, (f"value {entry.value!r}", entry.family, entry.value)):
+        wordings = [(f"wording {_shown(t)}", "", t) for t in (*entry.verbose, entry.terse)]
+        for shown, family, text in (
+            *wordings,
+            (f"value {entry.value!r}", entry.family, entry.value),
+        ):
             if first := seen.get((family, text.casefold())):
                 problems.append(f"{file} {entry.id}: {shown} already stands in {first}")
             seen.setdefault((family, text.casefold()), entry.id)
@@ -273,7 +276,7 @@ def _read_entries(
         return
     except (CatalogError, VerifierError) as error:
         whole_file = f"{path.name} file: {error}"
-    found: dict[str, str] = {}
+    by_error: dict[str, str] = {}
     listed = raw.get("entries")
     for number, item in enumerate(listed if isinstance(listed, list) else [], start=1):
         name = item.get("id") if isinstance(item, dict) else None
@@ -282,8 +285,8 @@ def _read_entries(
             yield from ((path.name, entry) for entry in some)
         except (CatalogError, VerifierError) as error:
             # What is wrong with the head of the file comes back with every entry.
-            found.setdefault(str(error), f"{path.name} {name or f'entry {number}'}: {error}")
-    problems += found.values() or [whole_file]
+            by_error.setdefault(str(error), f"{path.name} {name or f'entry {number}'}: {error}")
+    problems += by_error.values() or [whole_file]
 
 
 def _failing(specs: Sequence[VerifierSpec], replies: Iterable[str], what: str) -> list[str]:
@@ -309,8 +312,8 @@ def _passing(specs: Sequence[VerifierSpec], replies: Iterable[str], what: str) -
 
 def _evidence(specs: Sequence[VerifierSpec], reply: str) -> str:
     verdicts = check_all(specs, reply)
-    told = [v for v in verdicts if v.status != "pass"] or list(verdicts)
-    return "; ".join(f"{v.verifier} says {v.status} ({v.evidence})" for v in told)
+    decisive = [v for v in verdicts if v.status != "pass"] or list(verdicts)
+    return "; ".join(f"{v.verifier} says {v.status} ({v.evidence})" for v in decisive)
 
 
 def _shown(text: str) -> str:

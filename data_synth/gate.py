@@ -51,8 +51,8 @@ class TargetLook:
     def _add(self, user: str, target: TurnTarget, reply: str, instruction: Instruction) -> None:
         self.num_instructed += 1
         rest = _without_given(reply, instruction)
-        said = [" ".join(words(one)).casefold() for one in sentences(rest)]
-        said = [one for one in said if len(one.split()) >= BEGINNING_WORDS]
+        said = [" ".join(words(sentence)).casefold() for sentence in sentences(rest)]
+        said = [sentence for sentence in said if len(sentence.split()) >= BEGINNING_WORDS]
         self.sentences.update(set(said))
         first = words(rest)[:BEGINNING_WORDS]
         if len(first) == BEGINNING_WORDS:

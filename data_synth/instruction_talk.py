@@ -31,12 +31,16 @@ def _read_talk() -> tuple[dict[str, list[str]], str, frozenset[str]]:
 
     def whole(text: str) -> str:
         joined = "".join(text.splitlines())
-        return re.sub("<<([a-z_]+)>>", lambda found: parts[found[1]], joined)
+        return re.sub("<<([a-z_]+)>>", lambda name: parts[name[1]], joined)
 
     for name, text in raw.pop("parts").items():
         parts[name] = whole(text)
     common = frozenset(raw.pop("common_words").split())
-    return {name: list(map(whole, found)) for name, found in raw.items()}, parts["life"], common
+    return (
+        {name: list(map(whole, patterns)) for name, patterns in raw.items()},
+        parts["life"],
+        common,
+    )
 
 
 _ALL, _life, _COMMON_WORDS = _read_talk()
@@ -56,7 +60,9 @@ _LIFE = re.compile(_life)
 """Words after a subject that show that the reply is about everyday life."""
 
 
-_ABOUT_INSTRUCTION = re.compile("|".join(pattern for found in _ALL.values() for pattern in found))
+_ABOUT_INSTRUCTION = re.compile(
+    "|".join(pattern for patterns in _ALL.values() for pattern in patterns)
+)
 
 
 _CLAUSE_END = re.compile(r"[.!?;\n]|, (?:but|and|so|because)\b")
@@ -73,7 +79,7 @@ def mentions_instruction(
     wants said (utterances, quotations), and a question ("You love tennis?"). A plain
     dialogue may speak of instructions; only the brief must not be repeated there.
     """
-    told, wanted = [brief or ""], []
+    read, wanted = [brief or ""], []
     hint = instruction.hint if instruction else None
     if instruction:
         folded = fold_text(text)
@@ -81,10 +87,10 @@ def mentions_instruction(
             return True
         if not folded.isascii() and _IN_OTHER_SCRIPTS.search(folded):
             return True
-        told.append(instruction.text)
+        read.append(instruction.text)
         wanted += [*instruction.utterances, *instruction.prefills]
         wanted += [reply for part in instruction.parts for reply in part.replies]
-    return echoed(text, hint, told, wanted) is not None
+    return echoed(text, hint, read, wanted) is not None
 
 
 def _is_about(folded: str, subject: Set[str]) -> bool:

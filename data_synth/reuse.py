@@ -51,9 +51,9 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
     """
     if not meta_path(path).exists() or not path.exists() or not path.stat().st_size:
         return
-    found = read_meta(path)
-    described = found.get("describe") or {}
-    if found.get("fingerprint") == fingerprint or _deciding(described) != _deciding(settings):
+    meta = read_meta(path)
+    described = meta.get("describe") or {}
+    if meta.get("fingerprint") == fingerprint or _deciding(described) != _deciding(settings):
         return
     lock = take_lock(path)
     try:
@@ -65,7 +65,7 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
         atomic_write_text(path, text)
         described = {**settings, NUM_KEPT: len(rows)}
         atomic_write_json(
-            meta_path(path), {**found, "fingerprint": fingerprint, "describe": described}
+            meta_path(path), {**meta, "fingerprint": fingerprint, "describe": described}
         )
     finally:
         lock.release()

@@ -84,10 +84,10 @@ def forms_by_program(instruction: Instruction, own: str, seed: str) -> Iterator[
     """
     rng = random.Random(f"{seed}/program")
     utterances = rng.sample(instruction.utterances, len(instruction.utterances))
-    found = chain.from_iterable(
+    texts = chain.from_iterable(
         _with_utterances(base, utterances, instruction) for base in (own, *shorter(own))
     )
-    for number, text in enumerate(found):
+    for number, text in enumerate(texts):
         if number >= MOST_FORMS:
             return
         made = apply_programs(instruction.programs, text) if instruction.programs else text

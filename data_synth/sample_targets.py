@@ -43,10 +43,10 @@ class SampleTargets:
     ) -> None:
         self._limit = quality.near_duplicate
         given = [i for i in instructions if i]
-        told = {w.casefold() for i in given for w in (*i.utterances, *i.prefills)}
-        told |= {w.casefold() for i in given for w in texts_added(i.programs)}
-        longest_first = sorted(told, key=lambda w: (-len(w), w))
-        self._own = re.compile("|".join(map(re.escape, longest_first))) if told else None
+        added = {w.casefold() for i in given for w in (*i.utterances, *i.prefills)}
+        added |= {w.casefold() for i in given for w in texts_added(i.programs)}
+        longest_first = sorted(added, key=lambda w: (-len(w), w))
+        self._own = re.compile("|".join(map(re.escape, longest_first))) if added else None
         self._short: Counter[str] = Counter()
         self._grams: list[frozenset[str]] = []
 

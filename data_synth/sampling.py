@@ -151,8 +151,8 @@ def _turns(sample: PlannedSample, config: TeacherConfig) -> list[_Turn]:
     first = sample.instruction.text if sample.instruction else None
     switches, num_turns = sample.switches or (), sample.dialogue.num_turns
     texts = texts_in_force(first, switches, num_turns)
-    told = [with_brief(text, config.brief) for text in texts]
-    view = view_by_turn(sample.dialogue, told)
+    in_front = [with_brief(text, config.brief) for text in texts]
+    view = view_by_turn(sample.dialogue, in_front)
     held = (sample.instruction, *(s.instruction for s in switches))
     taken = SampleTargets(config.quality, held)
     made = [_Turn(sample, view, turn, taken) for turn in range(1, num_turns + 1)]
@@ -249,9 +249,9 @@ def _request(
         if instruction.hint and (is_last or not instruction.examples):
             last = Message("user", messages[-1].content + JOINT + instruction.hint)
             messages = (*messages[:-1], last)
-        told = with_brief(instruction.text, config.brief)
+        in_front = with_brief(instruction.text, config.brief)
         examples = (
-            Message("assistant", text) if i % 2 else Message("user", f"{told}{JOINT}{text}")
+            Message("assistant", text) if i % 2 else Message("user", f"{in_front}{JOINT}{text}")
             for i, text in enumerate(instruction.examples)
         )
         messages = (*examples, *messages)
@@ -286,10 +286,10 @@ def _offer(
 
 
 def _draw(turn: _Turn, text: str, config: TeacherConfig, finish: FinishReason = "stop") -> Draw:
-    told = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
+    read = tuple(m.content for m in prompt_of_turn(turn.sample.dialogue, turn.turn))
     expect = turn.sample.dialogue.expectations[turn.turn - 1]
     brief = config.brief if turn.own is None else None
-    return Draw(text, finish, turn.instruction, brief, told, expect, turn.own)
+    return Draw(text, finish, turn.instruction, brief, read, expect, turn.own)
 
 
 def _verify(turn: _Turn, text: str, kind: TargetKind) -> None:

@@ -21,7 +21,7 @@ from gatt.errors import ConfigError
 from gatt.generation.base import SamplingConfig
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.config import EngineConfig
-from gatt.runs.yaml_file import Source
+from gatt.runs.values import Source
 from gatt.sources.config import SourceConfig
 
 TAKEN = ("all", "dialogue")

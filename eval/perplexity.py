@@ -117,13 +117,15 @@ def measure_perplexity(
     dialogues = dialogues[config.skip_dialogues :][: config.num_dialogues]
     unknown = refuse_overlap(config.adapters, dialogues)
     charging = engine or local_engine(config.engine, config.adapters)
-    found: dict[str, list[Charged]] = {arm: [] for arm in (BASE, *config.adapters)}
+    charged_by_arm: dict[str, list[Charged]] = {arm: [] for arm in (BASE, *config.adapters)}
     dropped: Counter[str] = Counter()
     with progress_bar("perplexity", len(dialogues), unit="dialogues") as bar:
         for dialogue in dialogues:
             bar.advance(1)
             try:
-                losses = [charging.reply_loss(dialogue, a if a != BASE else None) for a in found]
+                losses = [
+                    charging.reply_loss(dialogue, a if a != BASE else None) for a in charged_by_arm
+                ]
             except DataError as error:
                 # A text that breaks the template's turns is counted, as in training; the rest goes on.
                 dropped[str(error).partition(": ")[2]] += 1
@@ -131,14 +133,16 @@ def measure_perplexity(
             if not losses[0][1]:
                 dropped["no reply to an earlier turn within the model's context"] += 1
                 continue
-            for charged, loss in zip(found.values(), losses, strict=True):
+            for charged, loss in zip(charged_by_arm.values(), losses, strict=True):
                 charged.append(loss)
-    if not found[BASE]:
+    if not charged_by_arm[BASE]:
         reasons = "; ".join(f"{num}: {why}" for why, num in dropped.items())
         raise DataError(
             f"none of {len(dialogues)} dialogues can be read ({reasons}): expected others"
         )
-    arms = [perplexity(arm, charged, found[BASE]) for arm, charged in found.items()]
+    arms = [
+        perplexity(arm, charged, charged_by_arm[BASE]) for arm, charged in charged_by_arm.items()
+    ]
     atomic_write_json(
         config.output,
         {
@@ -176,14 +180,14 @@ def perplexity(arm: str, charged: Sequence[Charged], base: Sequence[Charged]) ->
     )
 
 
-def as_rows(found: Sequence[ArmPerplexity]) -> list[tuple[str, ...]]:
+def as_rows(arms: Sequence[ArmPerplexity]) -> list[tuple[str, ...]]:
     """Return a row of text for each arm: arm, perplexity, ratio with interval, tokens."""
     rows: list[tuple[str, ...]] = []
-    for one in found:
-        interval = f"(no interval from {one.num_dialogues} dialogues)"
-        if one.low is not None and one.high is not None:
-            interval = f"[{one.low:.3f}, {one.high:.3f}]"
-        ratio = "1" if one.arm == BASE else f"{one.ratio:.3f} {interval}"
-        tokens = f"{one.num_tokens:,} of {one.num_dialogues} dialogues"
-        rows.append((one.arm, f"{one.perplexity:.2f}", ratio, tokens))
+    for measured in arms:
+        interval = f"(no interval from {measured.num_dialogues} dialogues)"
+        if measured.low is not None and measured.high is not None:
+            interval = f"[{measured.low:.3f}, {measured.high:.3f}]"
+        ratio = "1" if measured.arm == BASE else f"{measured.ratio:.3f} {interval}"
+        tokens = f"{measured.num_tokens:,} of {measured.num_dialogues} dialogues"
+        rows.append((measured.arm, f"{measured.perplexity:.2f}", ratio, tokens))
     return rows

@@ -19,9 +19,10 @@ from eval.records.samples import ROLLOUTS_FILE
 from eval.results.provenance import add_call, forget_calls
 from eval.results.write import Checked, EvalResult, close
 from eval.rollout.rejudge import WORDS, read_earlier, rows_judged_again
+from eval.rollout.roll_out import CaseBatch, RolloutSteps
 from eval.rollout.rows import refuse_other_weights, row_keys, said_so_far, turns_of_row
 from eval.rollout.stale import refuse_other_cases
-from eval.rollout.workers import CaseBatch, RolloutSteps, rows_made_here, rows_made_on_cluster
+from eval.rollout.workers import rows_made_here, rows_made_on_cluster
 from gatt.config.load import config_dict, save_config
 from gatt.data.catalog.switch_leakage import LEAKS_VERSION
 from gatt.data.instruction import Entry

@@ -100,8 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Errors that a user can mend print as one line and return 2 (`--debug` shows
     the traceback too); an interrupt returns 130; bugs propagate.
 
-    Args:
-        argv: the words after `gatt`; those of the process where None.
+    `argv` are the words after `gatt`; those of the process where None.
     """
     prepare_environment()
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -237,13 +236,10 @@ def _parse(module: ModuleType, name: str, words: Sequence[str]) -> argparse.Name
 def split_overrides(
     parser: argparse.ArgumentParser, words: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Take `--a.b=value` and `--a.b value` out of the words of a command.
+    """Return the words of a command without its overrides, and these as `--a.b=value`.
 
     Whatever begins with `--` and is no option of the parser is an override. It
     is taken out first, because argparse would hand its value to a positional.
-
-    Returns:
-        The words that are left, and the overrides as `--a.b=value`.
     """
     options = set(_options(parser))
     left: list[str] = []

@@ -85,8 +85,8 @@ def _check(place: Path, is_shipped: bool) -> int:
 
         problems += [f"bank {problem}" for problem in check_bank()]
         sys.stdout.write(f"{load_bank().counts()}\n")
-    found = f"{len(problems)} problems" if problems else "no problem"
-    sys.stdout.write("".join(f"{line}\n" for line in (*problems, f"{place}: {found}")))
+    summary = f"{len(problems)} problems" if problems else "no problem"
+    sys.stdout.write("".join(f"{line}\n" for line in (*problems, f"{place}: {summary}")))
     return EXIT_PROBLEMS if problems else 0
 
 

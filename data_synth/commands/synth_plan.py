@@ -32,7 +32,7 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
     if config.source.name in ("hub", "questions"):
         turns = num * config.source.min_turns
         about = f"source {config.source.name}, not here yet and taken to have {config.source.min_turns} turns"
-        dialogue, told = float(_EXCHANGE_TOKENS * config.source.min_turns), 20.0
+        dialogue, instruction_tokens = float(_EXCHANGE_TOKENS * config.source.min_turns), 20.0
         done = num_there(config.output_dir / SAMPLES_FILE, num)
     else:
         dialogues, report = load_dialogues(config.source, config.part)
@@ -47,7 +47,7 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         texts = [
             f"{s.instruction.text if s.instruction else ''} {teacher.brief or ''}" for s in some
         ]
-        told = count_tokens(model, texts) / len(some)
+        instruction_tokens = count_tokens(model, texts) / len(some)
     per_sample = turns / num
     # Each prefix once where all history is read; else every turn with its own window.
     read = dialogue
@@ -61,7 +61,7 @@ def planned(config: SynthConfig, _: Mapping[str, StagePlan]) -> StagePlan:
         done=f"{done} samples",
         share_done=done / num,
         model=model,
-        read_tokens=num * read + turns * told,
+        read_tokens=num * read + turns * instruction_tokens,
         sampled_tokens=turns * draws * most,
         num_samples=num,
         samples_file=config.output_dir / SAMPLES_FILE,

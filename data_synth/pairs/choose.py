@@ -88,14 +88,14 @@ def chosen_pairs(drawn: Drawn, quality: QualityConfig, provenance: dict[str, Any
     _mark_canned(judged, drawn)
     held = (sample.instruction, *(s.instruction for s in sample.switches or ()))
     taken = SampleTargets(quality, held)
-    found = [_target(turn, replies, taken) for turn, replies in enumerate(judged, start=1)]
+    targets = [_target(turn, replies, taken) for turn, replies in enumerate(judged, start=1)]
     return replace(
         sample,
         id=drawn.item.id,
         dialogue=drawn.dialogue,
-        targets=tuple(target for target, _ in found),
+        targets=tuple(target for target, _ in targets),
         provenance=provenance
-        | {"history": drawn.item.history, "rejected_for": " ".join(why for _, why in found)},
+        | {"history": drawn.item.history, "rejected_for": " ".join(why for _, why in targets)},
     )
 
 
@@ -103,9 +103,9 @@ def _judged(drawn: Drawn, turn: int, generation: Generation, quality: QualityCon
     text, num_tokens = generation.text.strip(), generation.num_tokens
     sample, dialogue = drawn.item.sample, drawn.dialogue
     instruction = sample.instruction_at(turn)
-    told = tuple(m.content for m in prompt_of_turn(dialogue, turn))
+    read = tuple(m.content for m in prompt_of_turn(dialogue, turn))
     expect = dialogue.expectations[turn - 1]
-    draw = Draw(text, generation.finish, instruction, None, told, expect)
+    draw = Draw(text, generation.finish, instruction, None, read, expect)
     # What the turn expects is judged here, together with the earlier replies.
     reason = refuse(draw, replace(quality, answers=False))
     if reason is not None:
@@ -119,9 +119,9 @@ def _judged(drawn: Drawn, turn: int, generation: Generation, quality: QualityCon
     elif repeats(text, earlier) and expect is None:
         reason = "repeats_reply"
     elif quality.answers and expect is not None:
-        answer = answers(expect, text, told[-1], earlier, dialogue.expectations[: turn - 1])
+        answer = answers(expect, text, read[-1], earlier, dialogue.expectations[: turn - 1])
         if answer.status == "fail":
-            is_copy = bool(copy_of(text, told[-1]))
+            is_copy = bool(copy_of(text, read[-1]))
             reason = "repeats_reply" if repeats(text, earlier) else "wrong"
             reason = "repeats_prompt" if is_copy else reason
         elif answer.status == "undecided":
@@ -165,7 +165,7 @@ def _target(turn: int, replies: Sequence[_Reply], taken: SampleTargets) -> tuple
     refused = [reply.reason for reply in replies if reply.reason is not None]
     ordered: list[tuple[_Reply, _Reply | None]] = [*pairs] or [(reply, None) for reply in passed]
     chosen, rejected = next(
-        ((one, other) for one, other in ordered if taken.take(one.text)), (None, None)
+        ((better, worse) for better, worse in ordered if taken.take(better.text)), (None, None)
     )
     if chosen is None:
         refused += ["repeats_target"] * len(passed)

@@ -57,7 +57,7 @@ def draw_replies(engine: Engine, items: Sequence[DrawTask], config: PairsConfig)
     own = [item for item in items if item.history == "own"]
     others = [item for item in items if item.history != "own"]
     drawn = [*_over_own_history(engine, own, config), *_over_dialogue(engine, others, config)]
-    by_id = {one.item.id: one for one in drawn}
+    by_id = {draw.item.id: draw for draw in drawn}
     return [by_id[item.id] for item in items]
 
 
@@ -88,12 +88,12 @@ def _over_own_history(
             if any(reply.finish == "context_limit" for reply in replies):
                 full.add(item.id)
             dialogues[item.id] = _replied(dialogues[item.id], turn, replies)
-    found = []
+    over_own: list[Drawn] = []
     for item in items:
         missing = len(item.sample.targets) - len(draws[item.id])
         by_turn = (*draws[item.id], *[()] * missing)
-        found.append(Drawn(item, dialogues[item.id], by_turn))
-    return found
+        over_own.append(Drawn(item, dialogues[item.id], by_turn))
+    return over_own
 
 
 def _asked(
@@ -120,8 +120,8 @@ def _prompt(
     sample = item.sample
     switches = sample.switches or ()
     text = sample.instruction.text if sample.instruction else None
-    told = told_by_user(switches) if item.is_told_by_user else switches
-    return prompt_of_turn(training_view(dialogue, text, config.placement, told), turn)
+    shown = told_by_user(switches) if item.is_told_by_user else switches
+    return prompt_of_turn(training_view(dialogue, text, config.placement, shown), turn)
 
 
 def _replied(dialogue: Dialogue, turn: int, replies: Sequence[Generation]) -> Dialogue:

@@ -237,9 +237,9 @@ def _make(
         for start in range(first, len(items), size):
             batch = items[start : start + size]
             drawn = draw_replies(engine, batch, config)
-            for number, one in enumerate(drawn, start=start):
+            for number, draw in enumerate(drawn, start=start):
                 if number >= num_done:
-                    store.append(chosen_pairs(one, config.quality, made_by).as_dict())
+                    store.append(chosen_pairs(draw, config.quality, made_by).as_dict())
             bar.advance(sum(num_turns[start : start + size]))
 
 

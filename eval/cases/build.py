@@ -156,15 +156,15 @@ def refuse_overlap(adapters: Mapping[str, Path], dialogues: Sequence[Dialogue]) 
         DataError: an adapter was trained on one of the dialogues; with their number.
     """
     named = {dialogue.id: dialogue for dialogue in dialogues}
-    found = {arm: read_marks(folder) for arm, folder in adapters.items()}
-    for arm, marks in found.items():
+    marks_of = {arm: read_marks(folder) for arm, folder in adapters.items()}
+    for arm, marks in marks_of.items():
         if shared := [name for name, d in named.items() if marks and d in marks]:
             raise DataError(
                 f"arm {arm!r}: {len(shared)} of {len(named)} dialogues of the evaluation are among "
                 f"those that {adapters[arm]} was trained on, the first is {shared[0]!r}: expected none, choose "
                 "part: eval or another source"
             )
-    return tuple(arm for arm, marks in found.items() if marks is None)
+    return tuple(arm for arm, marks in marks_of.items() if marks is None)
 
 
 def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:
@@ -173,14 +173,14 @@ def trained_entries(adapters: Mapping[str, Path]) -> frozenset[str]:
     Raises:
         ConfigError: no adapter, or one whose folder does not say what it was trained on.
     """
-    found = {arm: read_marks(folder) for arm, folder in adapters.items()}
-    silent = [arm for arm, marks in found.items() if marks is None or marks.entries is None]
-    if silent or not found:
+    marks_of = {arm: read_marks(folder) for arm, folder in adapters.items()}
+    silent = [arm for arm, marks in marks_of.items() if marks is None or marks.entries is None]
+    if silent or not marks_of:
         raise ConfigError(
             f"only_trained: {f'the adapter of {silent[0]!r}' if silent else 'an evaluation without adapter'} "
             "does not say which catalogue entries it was trained on: expected 'entries' in its "
             "trained_on.json, which `gatt train` writes unless it went on from an adapter without; or set "
             "only_trained: false"
         )
-    known = [marks.entries for marks in found.values() if marks and marks.entries is not None]
-    return frozenset(set.intersection(*known))
+    entries = [marks.entries for marks in marks_of.values() if marks and marks.entries is not None]
+    return frozenset(set.intersection(*entries))

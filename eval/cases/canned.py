@@ -16,14 +16,14 @@ def with_canned(cases: Sequence[Case], catalog: Catalog) -> tuple[Case, ...]:
     """Return the cases with the fixed string of each of their instructions."""
     entries = {entry.id: entry for entry in catalog.entries}
     made: dict[str, str] = {}
-    found = []
+    with_texts = []
     for case in cases:
         held = [i for i in (case.instruction, *(s.instruction for s in case.switches)) if i]
         for instruction in held:
             if instruction.id not in made:
                 made[instruction.id] = canned_reply(instruction, entries)
-        found.append(replace(case, canned={i.id: made[i.id] for i in held}))
-    return tuple(found)
+        with_texts.append(replace(case, canned={i.id: made[i.id] for i in held}))
+    return tuple(with_texts)
 
 
 def canned_reply(instruction: Instruction, entries: Mapping[str, Entry]) -> str:

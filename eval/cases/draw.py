@@ -49,7 +49,7 @@ def join_dialogues(dialogues: Sequence[Dialogue], num_turns: int) -> dict[str, L
     Raises:
         DataError: all of them together are shorter than one.
     """
-    found: dict[str, LongDialogue] = {}
+    joined_dialogues: dict[str, LongDialogue] = {}
     parts: list[Dialogue] = []
     for dialogue in dialogues:
         parts.append(dialogue)
@@ -57,15 +57,15 @@ def join_dialogues(dialogues: Sequence[Dialogue], num_turns: int) -> dict[str, L
             name = "+".join(part.id for part in parts)
             messages = tuple(message for part in parts for message in part.messages)
             joined = Dialogue(name, messages[: 2 * num_turns])
-            found[name] = LongDialogue(joined, tuple(parts))
+            joined_dialogues[name] = LongDialogue(joined, tuple(parts))
             parts = []
-    if not found:
+    if not joined_dialogues:
         total = sum(part.num_turns for part in parts)
         raise DataError(
             f"{len(dialogues)} dialogues with {total} turns together give none of {num_turns} turns: "
             "expected more of them, lower num_turns or allow more of the source"
         )
-    return found
+    return joined_dialogues
 
 
 def make_cases(
@@ -162,10 +162,10 @@ def _draws(
         first = index % len(families)
         turns = [families[(first + n) % len(families)] for n in range(len(families))]
         # A family whose entry conflicts with all others is moved behind the next one.
-        found = (
+        draws = (
             _together(catalog, [*turns[n:], *turns[:n]], decks, size) for n in range(len(turns))
         )
-        chosen = max(found, key=len) if size > 1 else next(found)
+        chosen = max(draws, key=len) if size > 1 else next(draws)
         for entry in chosen:
             decks[entry.family].remove(entry)
         drawn.append(tuple(chosen))
@@ -220,7 +220,7 @@ def add_switches(
         )
         for split in dict.fromkeys(c.instruction.split for c in cases if c.instruction)
     }
-    found = []
+    changed = []
     for case in cases:
         drawn: Switch | None = None
         if case.instruction is not None:
@@ -230,12 +230,12 @@ def add_switches(
             drawn = draws[case.instruction.split].draw(case.instruction, case.num_turns, rng, kinds)
             if drawn is not None and drawn.instruction is not None:
                 # After `add`, the probe asks for the new part.
-                known = len(case.instruction.probes) if drawn.kind == "add" else 0
-                asked = draw_probe(config, drawn.instruction.probes[known:], rng)
+                num_before = len(case.instruction.probes) if drawn.kind == "add" else 0
+                asked = draw_probe(config, drawn.instruction.probes[num_before:], rng)
                 held = replace(drawn.instruction, probes=(asked,) if asked else ())
                 drawn = replace(drawn, instruction=held)
-        found.append(replace(case, switches=(drawn,)) if drawn else case)
-    return found
+        changed.append(replace(case, switches=(drawn,)) if drawn else case)
+    return changed
 
 
 def told_where_shown(cases: Sequence[Case], tokenizer: Any, config: EvalConfig) -> list[Case]:

@@ -39,13 +39,13 @@ def import_cases(path: Path, axis: str) -> list[CaseLine]:
         DataError: no such file, a line that is not of the format (with the line), or none of the axis.
     """
     cases = [case for _, case in parsed_records(path, _case, is_whole=True)]
-    found = [case for case in cases if axis in ("all", _axis_of(case))]
-    if not found:
+    of_axis = [case for case in cases if axis in ("all", _axis_of(case))]
+    if not of_axis:
         there = sorted({_axis_of(case) for case in cases})
         raise DataError(
             f"{path}: no line of the axis {axis!r}: found {', '.join(there) or 'no line'}"
         )
-    return found
+    return of_axis
 
 
 def _axis_of(case: CaseLine) -> str:

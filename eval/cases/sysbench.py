@@ -28,7 +28,7 @@ from eval.records.case_file import CaseLine
 from gatt.data.dialogue import Dialogue, parse_messages
 from gatt.errors import DataError
 from gatt.runs.input_file import read_json
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.judge import JUDGE
 
 T = TypeVar("T")

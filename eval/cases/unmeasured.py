@@ -86,13 +86,13 @@ def _own_replies(inputs: Inputs, config: EvalConfig) -> list[str]:
         for case in inputs.cases
         if case.instruction is None
     }
-    found = [
+    replies = [
         reply
         for dialogue in inputs.dialogues
         for turn, reply in enumerate(dialogue.replies, start=1)
         if turn not in plain.get(dialogue.id, ())
     ]
-    unique = list(dict.fromkeys(found))
+    unique = list(dict.fromkeys(replies))
     random.Random("ordinary replies").shuffle(unique)
     return unique[:MOST_REPLIES]
 
@@ -145,12 +145,12 @@ def find_unmeasured(
                 or (not has_instructions and _is_judged(config, "completion", arm, kind, turn))
             )
     gaps = {}
-    for what, found in counts.items():
-        reasons = tuple(r for r, num in found.most_common() if r and num)
+    for what, by_reason in counts.items():
+        reasons = tuple(r for r, num in by_reason.most_common() if r and num)
         if reasons:
-            num, total = found.total() - found[""], found.total()
+            num, total = by_reason.total() - by_reason[""], by_reason.total()
             gaps[what] = f"{num:,} of {total:,} {what}: {'; '.join(reasons)}"
-    is_all = not has_answers and not any(found[""] for found in counts.values())
+    is_all = not has_answers and not any(by_reason[""] for by_reason in counts.values())
     return Unmeasured(gaps, is_all)
 
 
@@ -158,13 +158,13 @@ def refuse_unmeasured(
     config: EvalConfig, cases: Sequence[Case], triggers: Triggers | None
 ) -> Unmeasured:
     """Return `find_unmeasured`; raise `ConfigError` if nothing is measured and `config.unmeasured` is false."""
-    found = find_unmeasured(config, cases, triggers)
-    if found.is_all and not config.unmeasured:
+    unmeasured = find_unmeasured(config, cases, triggers)
+    if unmeasured.is_all and not config.unmeasured:
         raise ConfigError(
-            f"nothing would be measured: {found.asked}: give what is missing, or unmeasured: true to sample "
-            "the replies all the same"
+            f"nothing would be measured: {unmeasured.asked}: give what is missing, or "
+            "unmeasured: true to sample the replies all the same"
         )
-    return found
+    return unmeasured
 
 
 def _reason(

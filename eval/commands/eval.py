@@ -103,10 +103,10 @@ def execute(config: EvalConfig) -> str:
     if other is not None:
         for table in side_by_side(result.results, result.samples):
             console.print(table)
-        told = next((s.instruction for s in result.samples if s.instruction), None)
-        if told is not None and len(told.entries) == 1:
+        instruction = next((s.instruction for s in result.samples if s.instruction), None)
+        if instruction is not None and len(instruction.entries) == 1:
             console.print(
-                chat_line(config, other, told), soft_wrap=True, markup=False, highlight=False
+                chat_line(config, other, instruction), soft_wrap=True, markup=False, highlight=False
             )
     how = "replies judged again" if config.replies_from else "new replies"
     state = f"{result.num_new} {how}" if result.num_new else "all replies stood there already"

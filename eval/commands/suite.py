@@ -19,7 +19,7 @@ from gatt.cli import path_argument
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_stream, atomic_write_text
 from gatt.runs.input_file import refuse_compressed
-from gatt.runs.yaml_file import dump_yaml
+from gatt.runs.values import dump_yaml
 
 HELP = "list and show the suites of the evaluation, or make cases from other benchmarks"
 

@@ -17,12 +17,12 @@ from eval.cases.asked_turns import asked_turns
 from eval.cases.build import load_inputs
 from eval.cases.unmeasured import refuse_unmeasured, triggers_of
 from eval.config import EvalConfig, config_of
-from eval.metrics.outcomes import OutcomeColumns, rate_of
+from eval.metrics.curves import OutcomeColumns, rate_of
 from eval.metrics.table import METRICS
 from eval.records.arms import BASE, REMINDED
-from eval.records.case import Case, Reply
+from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.verdict import RUNNER, judge_by_rules
+from eval.scoring.verdict import RUNNER, Reply, judge_by_rules
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation
@@ -100,14 +100,14 @@ def judged(run: PreparedSuite, case: Case, said: Sequence[Mapping[str, Any]]) ->
     A turn without a reply, because a limit ended the roll-out, is undecided: left out, it would look
     like success. Each reply of `said` has `turn`, `kind`, `text`, `finish` and `num_tokens`.
     """
-    found = {(s["kind"], s["turn"]): s for s in said}
+    by_turn = {(s["kind"], s["turn"]): s for s in said}
     samples = []
     for turn, kind in sorted(asked_turns(case, run.config), key=lambda a: (a[0], a[1] == "probe")):
-        reply = found.get((kind, turn), {"text": "", "finish": "context_limit", "num_tokens": 0})
+        reply = by_turn.get((kind, turn), {"text": "", "finish": "context_limit", "num_tokens": 0})
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
         whole = Reply(case, turn, kind, case.user_turn(turn, kind), generation)
         sample = judge_by_rules(whole, run.config.arms[0], "own", run.pool)
-        if (kind, turn) not in found:
+        if (kind, turn) not in by_turn:
             why = "no reply: a limit of Inspect ended the sample before"
             sample = replace(sample, verdicts=(Verdict("undecided", why, RUNNER, 1),))
         samples.append(sample)
@@ -120,8 +120,8 @@ def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
     A rate that nothing decided is left out: not measured is not zero. A further epoch of a case is
     another case: survival follows each by itself.
     """
-    samples = [replace(s, twin=f"{s.twin}#{n}") for n, one in enumerate(cases) for s in one]
-    found: dict[str, float] = {}
+    samples = [replace(s, twin=f"{s.twin}#{n}") for n, case in enumerate(cases) for s in case]
+    rates: dict[str, float] = {}
     for metric in RATES:
         rows = OutcomeColumns.of(METRICS[metric].count(samples))
         parts = {f"{metric}_turn_{turn}": part for turn, part in rows.by_turn()}
@@ -130,6 +130,6 @@ def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
         for name, part in parts.items():
             rate = rate_of(part)
             values = {name: rate.rate, f"{name}_low": rate.low, f"{name}_high": rate.high}
-            found |= {key: value for key, value in values.items() if value is not None}
-            found[f"{name}_undecided"] = float(rate.num_undecided)
-    return found
+            rates |= {key: value for key, value in values.items() if value is not None}
+            rates[f"{name}_undecided"] = float(rate.num_undecided)
+    return rates

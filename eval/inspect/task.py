@@ -16,11 +16,12 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from eval.inspect.suite import PreparedSuite, judged, prepared, rates_of
-from eval.metrics.outcomes import keeps
-from eval.records.case import BLANK, Case, Reply
+from eval.metrics.table import keeps
+from eval.records.case import BLANK, Case
 from eval.records.samples import Sample
 from eval.records.suite import shipped_suites
 from eval.rollout.roll_out import ask, own_steps
+from eval.scoring.verdict import Reply
 from gatt.data.dialogue import Dialogue, Message
 from gatt.errors import GattError
 from gatt.generation.base import FinishReason, Generation, GenerationRequest
@@ -190,8 +191,8 @@ def rates() -> Metric:
     """Return every rate of a run with its interval, see `eval.inspect.suite.rates_of`."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        found = ((one.score.metadata or {}).get("replies", []) for one in scores)
-        return rates_of([[Sample.from_dict(row) for row in rows] for rows in found])
+        replies = ((score.score.metadata or {}).get("replies", []) for score in scores)
+        return rates_of([[Sample.from_dict(row) for row in rows] for rows in replies])
 
     return compute
 

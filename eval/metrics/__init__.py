@@ -1,1 +1,1 @@
-"""From samples to rates with intervals: one small file a metric."""
+"""From samples to rates with intervals: the metrics, and what compares arms."""

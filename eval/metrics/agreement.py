@@ -49,7 +49,7 @@ def agreement(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -
     for sample in samples:
         for metric, by_rules, by_judge in _both(sample, verdicts):
             groups[sample.arm, sample.history, metric][by_rules, by_judge] += 1
-    found = []
+    agreements = []
     for (arm, history, metric), counts in groups.items():
         both_pass, both_fail = counts["pass", "pass"], counts["fail", "fail"]
         only_rules, only_judge = counts["pass", "fail"], counts["fail", "pass"]
@@ -62,8 +62,8 @@ def agreement(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -
             kappa = (agreed - chance) / (1 - chance) if chance < 1 else None
         missing = sum(n for (_, judge), n in counts.items() if judge == "undecided")
         of_both = (both_pass, both_fail, only_rules, only_judge)
-        found.append(Agreement(arm, history, metric, num, missing, agreed, kappa, *of_both))
-    return found
+        agreements.append(Agreement(arm, history, metric, num, missing, agreed, kappa, *of_both))
+    return agreements
 
 
 def _both(

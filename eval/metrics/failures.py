@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eval.metrics.curves import by_arm
-from eval.metrics.outcomes import joint
+from eval.metrics.table import joint
 from eval.records.samples import Sample
 from gatt.verifiers.text.copying import copy_of
 
@@ -36,7 +36,7 @@ class Failures:
 
 def failures(samples: Iterable[Sample]) -> list[Failures]:
     """Return how each arm's replies fail in each history; nothing where no turn expects an answer."""
-    found = []
+    records = []
     for (arm, history), members in by_arm(samples).items():
         replies = [o.sample for o in joint(members)]
         if not replies:
@@ -45,7 +45,7 @@ def failures(samples: Iterable[Sample]) -> list[Failures]:
         both = [(s.keeps, s.answers) for s in decided if "undecided" not in (s.keeps, s.answers)]
         # One failed half decides a reply whose other half is open: it is neither kind of near miss.
         num_open = len(decided) - len(both)
-        found.append(
+        records.append(
             Failures(
                 arm=arm,
                 history=history,
@@ -62,4 +62,4 @@ def failures(samples: Iterable[Sample]) -> list[Failures]:
                 num_cut=sum(s.finish == "length" for s in replies),
             )
         )
-    return found
+    return records

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eval.metrics.curves import by_arm
+from eval.metrics.curves import ALL, OutcomeColumns, by_arm
 from eval.metrics.intervals import (
     MIN_INSTRUCTIONS,
     Codes,
@@ -27,8 +27,7 @@ from eval.metrics.intervals import (
     num_groups,
     paired_interval,
 )
-from eval.metrics.outcomes import ALL, Outcome, OutcomeColumns
-from eval.metrics.table import METRICS
+from eval.metrics.table import METRICS, Outcome
 from eval.records.arms import CANNED
 from eval.records.samples import Sample
 
@@ -92,7 +91,7 @@ def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Diffe
     total, "all". An arm without a decided reply in common with the baseline at a turn has no record there.
     """
     arms = by_arm(samples)
-    found: list[Difference] = []
+    compared: list[Difference] = []
     for history in dict.fromkeys(history for _, history in arms):
         for metric, measure in METRICS.items():
             base = _decided(measure.count(arms.get((baseline, history), ())))
@@ -100,8 +99,8 @@ def differences(samples: Iterable[Sample], baseline: str = "base") -> list[Diffe
                 if other == history and arm not in (baseline, CANNED) and base:
                     rows = _pairs(_decided(measure.count(members)), base)
                     where = {"arm": arm, "baseline": baseline, "metric": metric, "history": history}
-                    found += _differences(where, rows)
-    return found
+                    compared += _differences(where, rows)
+    return compared
 
 
 def _decided(outcomes: Iterable[Outcome]) -> dict[tuple[str, ...], Outcome]:

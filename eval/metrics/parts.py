@@ -32,7 +32,7 @@ class PartRate:
 
 def part_rates(samples: Iterable[Sample]) -> list[PartRate]:
     """Return the rate of each part, by arm and history; nothing where no instruction names its parts."""
-    found = []
+    rates = []
     for (arm, history), members in by_arm(samples).items():
         judged: dict[Part, list[Status]] = {}
         for sample in members:
@@ -43,7 +43,7 @@ def part_rates(samples: Iterable[Sample]) -> list[PartRate]:
                 statuses = judged.setdefault(part, [])
                 if (status := part_status(sample, part)) is not None:
                     statuses.append(status)
-        found += [
+        rates += [
             PartRate(
                 arm=arm,
                 history=history,
@@ -56,7 +56,7 @@ def part_rates(samples: Iterable[Sample]) -> list[PartRate]:
             )
             for part, statuses in judged.items()
         ]
-    return found
+    return rates
 
 
 def part_status(sample: Sample, part: Part) -> Status | None:

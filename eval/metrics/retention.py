@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from eval.metrics.ability import ABLE, UNABLE, able_instructions
-from eval.metrics.curves import by_arm
+from eval.metrics.curves import ALL, by_arm
 from eval.metrics.intervals import Floats
-from eval.metrics.outcomes import ALL, Outcome, joint, keeps
+from eval.metrics.table import Outcome, joint, keeps
 from eval.records.arms import ALONE, CANNED
 from eval.records.samples import Sample
 
@@ -59,7 +59,7 @@ def retentions(samples: Sequence[Sample], seed: int = 0) -> list[Retention]:
     """
     arms = by_arm(samples)
     able = able_instructions(samples)
-    found: list[Retention] = []
+    records: list[Retention] = []
     for (arm, history), members in arms.items():
         alone = arms.get((ALONE, history), [])
         metric = joint if any(s.joint for s in alone) else keeps
@@ -73,8 +73,8 @@ def retentions(samples: Sequence[Sample], seed: int = 0) -> list[Retention]:
         ]
         for split, family, turn, part in _slices(pairs, able or frozenset()):
             where = {"arm": arm, "history": history, "split": split, "family": family}
-            found.append(_retention(part, seed, **where, metric=metric.__name__, turn=turn))
-    return found
+            records.append(_retention(part, seed, **where, metric=metric.__name__, turn=turn))
+    return records
 
 
 OutcomePair = tuple[Outcome, Outcome]

@@ -27,8 +27,8 @@ History = str
 
 def window_of(arm: str) -> int | None:
     """Return K of the arm `window_K`, which reads the instruction and the last K exchanges; else None."""
-    found = _WINDOW.fullmatch(arm)
-    return int(found[1]) if found else None
+    match = _WINDOW.fullmatch(arm)
+    return int(match[1]) if match else None
 
 
 def is_untrained(arm: str) -> bool:
@@ -38,8 +38,8 @@ def is_untrained(arm: str) -> bool:
 
 def slips_of(history: History) -> int:
     """Return K of the history `slip_K`: its first K replies are the dialogue's own. 0 for the others."""
-    found = _SLIP.fullmatch(history)
-    return int(found[1]) if found else 0
+    match = _SLIP.fullmatch(history)
+    return int(match[1]) if match else 0
 
 
 def check_history(history: str) -> None:

@@ -15,7 +15,6 @@ from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction, Probe
 from gatt.data.switches import Switch, check_switches, ended, in_force, last_switch
 from gatt.errors import CatalogError, ConfigError, VerifierError
-from gatt.generation.base import Generation
 from gatt.verifiers import build
 from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.spec import VerifierSpec
@@ -178,7 +177,7 @@ class Case:
     def words(self) -> dict[str, Any]:
         """Return, as JSON takes it, all words of the case that a model can read: not the rules."""
 
-        def told(instruction: Instruction | None) -> list[str]:
+        def words_of(instruction: Instruction | None) -> list[str]:
             probes = instruction.probes[:1] if instruction else ()
             return [instruction.text, *(p.question for p in probes)] if instruction else []
 
@@ -193,19 +192,6 @@ class Case:
             "probe": self.probe.question if self.probe else None,
             "events": {str(t): [e.kind, None, e.expect] for t, e in sorted(self.events.items())},
             "switches": [
-                [s.turn, s.kind, s.place, s.text, *told(s.instruction)] for s in self.switches
+                [s.turn, s.kind, s.place, s.text, *words_of(s.instruction)] for s in self.switches
             ],
         }
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One reply of an arm: to user message `turn`, or to the probe that replaces it."""
-
-    case: Case
-    turn: int
-    kind: Kind
-    user: str
-    generation: Generation
-    earlier: tuple[str, ...] = ()
-    """The replies in the history that the arm read, first turn first."""

@@ -42,7 +42,7 @@ from gatt.data.instruction import Instruction, Probe, Split, combine
 from gatt.data.switches import Switch, SwitchKind, SwitchPlace
 from gatt.errors import CatalogError, ConfigError, DataError, VerifierError
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers import build
 
 CaseLine = dict[str, Any]
@@ -61,12 +61,12 @@ def _not_reserved(family: str) -> str:
 
 def _expectation(raw: object) -> Expectation:
     try:
-        found = Expectation.from_dict(raw)
-        for spec in found.verifiers:
+        expectation = Expectation.from_dict(raw)
+        for spec in expectation.verifiers:
             build(spec)
     except (DataError, CatalogError, VerifierError) as error:
         raise ConfigError(str(error)) from None
-    return found
+    return expectation
 
 
 @dataclass(frozen=True)
@@ -175,25 +175,25 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
     dialogues: dict[tuple[str, ...], str] = {}
     instructions: dict[str, str] = {}
     pairs: set[tuple[str, str]] = set()
-    found = []
+    shared = []
     for case in listed:
         name = dialogues.setdefault(case.dialogue.user_turns, case.id)
         dialogue = Dialogue(name, case.dialogue.messages)
         instruction = case.instruction
         if instruction is not None:
             content = replace(instruction, id="", entries=(), probes=())
-            told = json.dumps(content.as_dict(), sort_keys=True)
+            content_text = json.dumps(content.as_dict(), sort_keys=True)
             taken = instruction.id in instructions.values()
             own = f"{instruction.id}@{case.id}" if taken else instruction.id
-            instruction = replace(instruction, id=instructions.setdefault(told, own))
+            instruction = replace(instruction, id=instructions.setdefault(content_text, own))
         pair = (name, instruction.id if instruction else "")
         twin = case.id if pair in pairs else ""
         pairs.add(pair)
         cluster = clusters.get(case.id, "")
-        found.append(
+        shared.append(
             replace(case, dialogue=dialogue, instruction=instruction, twin=twin, cluster=cluster)
         )
-    return tuple(found)
+    return tuple(shared)
 
 
 def _clusters(cases: Sequence[Case]) -> dict[str, str]:
@@ -216,13 +216,13 @@ def _clusters(cases: Sequence[Case]) -> dict[str, str]:
         if root:
             begun[root].append(case)
     order = {case.id: number for number, case in enumerate(cases)}
-    found: dict[str, str] = {}
+    clusters: dict[str, str] = {}
     for members in (*begun.values(), *exchanges.values()):
         if len({case.dialogue.user_turns for case in members}) > 1:
             first_id = min((case.id for case in members), key=order.__getitem__)
             for case in members:
-                found.setdefault(case.id, first_id)
-    return found
+                clusters.setdefault(case.id, first_id)
+    return clusters
 
 
 def _parse(number: int, raw: dict[str, Any]) -> Case:
@@ -268,7 +268,7 @@ def _case(written: _WrittenCase) -> Case:
 def _switches(
     name: str, written: Sequence[_WrittenSwitch], first: Instruction | None
 ) -> tuple[Switch, ...]:
-    found: list[Switch] = []
+    switches: list[Switch] = []
     held = first
     for number, given in enumerate(written, start=1):
         new = None
@@ -279,9 +279,9 @@ def _switches(
             if given.kind == "add" and held is not None:
                 both = combine(held, new)
                 new = replace(both, probes=new.probes or both.probes)
-        found.append(Switch(given.turn, given.kind, given.place, given.text, new))
+        switches.append(Switch(given.turn, given.kind, given.place, given.text, new))
         held = new
-    return tuple(found)
+    return tuple(switches)
 
 
 def _dialogue(written: _WrittenCase) -> Dialogue:

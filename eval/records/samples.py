@@ -15,7 +15,7 @@ from gatt.errors import CatalogError, ConfigError, DataError
 from gatt.generation.base import FinishReason
 from gatt.runs.input_file import COMPRESSED
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.spec import VerifierSpec
 
@@ -160,8 +160,8 @@ class Sample:
             return ()
         if self.kind == "turn":
             return self.instruction.verifiers
-        found = (p.verifiers for p in self.instruction.probes if p.question == self.user)
-        return next(found, ())
+        verifiers = (p.verifiers for p in self.instruction.probes if p.question == self.user)
+        return next(verifiers, ())
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class Sample:
         """
         if not isinstance(raw, Mapping):
             raise DataError(f"found {type(raw).__name__}: expected an object")
-        known = [f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw]
+        place = [f"{key} {raw[key]!r}" for key in ("arm", "dialogue", "turn") if key in raw]
         try:
             held = dict(vars(typed(_written_form(), raw)))
             del held["score"]
@@ -199,7 +199,7 @@ class Sample:
                 held[key] = None if held[key] is None else _instruction(held[key], key)
             return cls(**{**held, "verdicts": tuple(v.verdict() for v in held["verdicts"])})
         except (DataError, ShapeError) as error:
-            raise DataError(": ".join(filter(None, (", ".join(known), str(error))))) from None
+            raise DataError(": ".join(filter(None, (", ".join(place), str(error))))) from None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gatt.data.catalog.read import catalog_files, read_yaml
 from gatt.errors import CatalogError, ConfigError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import Source, read_mapping
+from gatt.runs.values import Source, read_mapping
 
 SUITES: Final = Path(__file__).parents[1] / "suites"
 """Folder of the shipped suites."""
@@ -38,9 +38,9 @@ def suite_path(suite: str) -> Path:
         return shipped[suite]
     path = Path(suite)
     if not path.is_file():
-        known = ", ".join(shipped) or "none"
+        listed = ", ".join(shipped) or "none"
         raise ConfigError(
-            f"no suite {suite!r}{did_you_mean(suite, shipped)} (shipped: {known}), and no such file"
+            f"no suite {suite!r}{did_you_mean(suite, shipped)} (shipped: {listed}), and no such file"
         )
     if ".jsonl" in path.suffixes[-2:]:
         raise ConfigError(f"{path}: a file of cases: expected a suite, a YAML file that names it")

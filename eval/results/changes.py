@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL
 from eval.metrics.table import is_pass_good
 
 LEFT_OUT: Final = ("keeps_loose",)
@@ -37,16 +37,16 @@ def changes(results: Mapping[str, Any], arm: str) -> Iterator[Change]:
     Of each curve only all turns together and the last turn are read: a table of every turn would show some
     change by chance.
     """
-    found = [
+    records = [
         record
         for record in results["differences"]
         if record["arm"] == arm and record["split"] == ALL and record["metric"] not in LEFT_OUT
     ]
     last: dict[tuple[str, str], int] = {}
-    for record in found:
+    for record in records:
         if record["turn"] is not None:
             last[record["metric"], record["history"]] = record["turn"]
-    for record in found:
+    for record in records:
         if record["turn"] not in (None, last.get((record["metric"], record["history"]))):
             continue
         sign = 1 if is_pass_good(record["metric"]) else -1

@@ -54,7 +54,7 @@ def _alike(config: EvalConfig, samples: Iterable[Sample]) -> list[str]:
             replies[sample.arm][sample.key[1:]] = sample.reply
         if sample.instruction is None:
             unled.add(sample.key[1:])
-    found, told = [], set()
+    lines, listed = [], set()
     for first, second in combinations(config.arms, 2):
         common = replies[first].keys() & replies[second].keys()
         is_one_model = is_untrained(first) and is_untrained(second)
@@ -62,14 +62,14 @@ def _alike(config: EvalConfig, samples: Iterable[Sample]) -> list[str]:
             # Without an instruction there is nothing to repeat, and the prompts are the same.
             common -= unled
         num = sum(replies[first][key] == replies[second][key] for key in common)
-        if second in told or not common or num < ALIKE * len(common):
+        if second in listed or not common or num < ALIKE * len(common):
             continue
-        told.add(second)
-        found.append(
+        listed.add(second)
+        lines.append(
             f"{second} gave the replies of {first}, word for word, in {num} of {len(common)} cases and turns: "
             f"a comparison of the two says nothing. {_why_alike(config, second, is_one_model)}"
         )
-    return found
+    return lines
 
 
 def _why_alike(config: EvalConfig, arm: str, is_one_model: bool) -> str:
@@ -88,7 +88,7 @@ def _silent(config: EvalConfig, samples: Iterable[Sample]) -> list[str]:
     by_arm: dict[str, list[Sample]] = {arm: [] for arm in config.arms}
     for sample in samples:
         by_arm[sample.arm].append(sample)
-    found = []
+    lines = []
     for arm, asked in by_arm.items():
         num = len(asked)
         empty = Counter(s.finish for s in asked if not s.reply.strip())
@@ -96,20 +96,20 @@ def _silent(config: EvalConfig, samples: Iterable[Sample]) -> list[str]:
         is_full = empty.total() < num and set(empty) == {"context_limit"}
         if empty and not is_full and empty.total() >= SOME_EMPTY * num:
             ends = ", ".join(f"{end} {count}" for end, count in empty.most_common())
-            found.append(
+            lines.append(
                 f"{empty.total()} of {num} replies of {arm} are empty (finish: {ends}): its rates speak of "
                 "that, not of the instruction. Look at the server's log or the model's chat template."
             )
         turns = [s for s in asked if s.kind == "turn"]
         cut = sum(s.finish == "length" for s in turns)
         if cut and cut >= MOSTLY * len(turns):
-            found.append(
+            lines.append(
                 f"{cut} of {len(turns)} ordinary replies of {arm} are cut by the limit of "
                 f"{config.sampling.max_new_tokens} tokens: what they would have said later is not judged. "
                 "Raise sampling.max_new_tokens."
             )
-        found += _one_text(arm, asked)
-    return found
+        lines += _one_text(arm, asked)
+    return lines
 
 
 def _one_text(arm: str, asked: Sequence[Sample]) -> list[str]:
@@ -129,23 +129,23 @@ def _decoded(
     config: EvalConfig, tokens: Mapping[str, int], own_decoding: Mapping[str, Any]
 ) -> list[str]:
     """Return lines on settings by which another engine would reply in another way."""
-    found = []
+    lines = []
     if own_decoding:
-        found.append(
+        lines.append(
             f"{config.engine.model}: its generation_config.json asks for {_listed(own_decoding)}, and that was "
             "not applied: the engines of this tool sample by temperature and top_p alone, on servers too. "
             "Other clients of a server get replies with it."
         )
     if config.engine.server is None:
-        return found
+        return lines
     if num := tokens.get("num_not_neutral", 0):
-        found.append(
+        lines.append(
             f"{num} of {tokens.get('num_replies', num)} replies were sampled with the server's own penalties, "
             "top_k or min_p, because it refuses to be sent neutral ones (the log has their names): a local "
             "model or another server may reply in another way."
         )
     if left := [name for name in ("temperature", "top_p") if name in config.engine.server.omit]:
-        found.append(
+        lines.append(
             f"server.omit leaves out {' and '.join(left)}: the server's own values held, and a local model "
             "would reply in another way."
         )
@@ -153,10 +153,10 @@ def _decoded(
     extra = config.engine.server.extra_body
     own = {n: extra[n] for n in names if n in extra and not _is_neutral(n, extra[n])}
     if own:
-        found.append(
+        lines.append(
             f"server.extra_body sets {_listed(own)}: a local model samples by temperature and top_p alone."
         )
-    return found
+    return lines
 
 
 def _is_neutral(name: str, value: Any) -> bool:

@@ -21,18 +21,18 @@ SAME: Final = ("commit", "hardware", "python", "versions")
 
 def head(config: EvalConfig) -> dict[str, Any]:
     """Return where the results of this process come from; short texts first, as the report shows them."""
-    found = provenance()
-    commit = found.pop("commit") or {}
+    made_by = provenance()
+    commit = made_by.pop("commit") or {}
     state = "" if commit.get("is_clean", True) else " with uncommitted changes"
-    memory = f"{found['memory_gib']:.0f} GiB" if found["memory_gib"] else ""
-    hardware = [*found["gpus"], found["cpu"], cores(found["num_cpus"]), memory]
+    memory = f"{made_by['memory_gib']:.0f} GiB" if made_by["memory_gib"] else ""
+    hardware = [*made_by["gpus"], made_by["cpu"], cores(made_by["num_cpus"]), memory]
     return {
         "name": config.output_dir.name,
         "model": config.engine.model,
         "seed": config.seed,
         "commit": f"{commit['id'][:12]}{state}" if commit.get("id") else "",
         "hardware": ", ".join(part for part in hardware if part),
-        **found,
+        **made_by,
     }
 
 
@@ -45,8 +45,8 @@ def add_call(config: EvalConfig, arms: Sequence[str]) -> None:
             AGAIN: {key: now[key] for key in ("commit", "time", "command")},
         }
         made = read_calls(config.replies_from)
-        known = {arm for call in made for arm in call["arms"]}
-        unknown = {**now, **dict.fromkeys(SAME, ""), "arms": [a for a in arms if a not in known]}
+        recorded = {arm for call in made for arm in call["arms"]}
+        unknown = {**now, **dict.fromkeys(SAME, ""), "arms": [a for a in arms if a not in recorded]}
         before = [
             call | {"arms": [a for a in call["arms"] if AGAIN not in call or a not in arms]}
             for call in calls
@@ -71,9 +71,9 @@ def read_calls(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found: list[dict[str, Any]] = read_json(path)
-        if all(isinstance(call["arms"], list) for call in found):
-            return found
+        calls: list[dict[str, Any]] = read_json(path)
+        if all(isinstance(call["arms"], list) for call in calls):
+            return calls
     except (ValueError, KeyError, TypeError):
         pass
     raise StoreError(f"{path}: broken: expected a list of calls, each with its arms: delete it")
@@ -105,10 +105,10 @@ def note_of_calls(run: Mapping[str, Any]) -> list[str]:
             f"{again[-1][AGAIN]['commit'] or 'unknown'}; commit and machine of this run made them."
         )
     if calls:
-        told = "; ".join(
+        listed = "; ".join(
             f"{', '.join(call['arms'])}: commit {call['commit'] or 'unknown'}, {call['hardware']}"
             for call in calls
         )
-        made = f"in {len(calls)} calls by other code or on other machines ({told})"
+        made = f"in {len(calls)} calls by other code or on other machines ({listed})"
         notes.append(f"The replies were made {made}.")
     return notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from eval.metrics.failures import failures
 from eval.metrics.paired import differences
 from eval.metrics.parts import part_rates
 from eval.metrics.retention import retentions
+from eval.metrics.table import folded
 from eval.records.samples import (
     REPORT_FILE,
     RESULTS_FILE,
@@ -34,7 +35,7 @@ from eval.results.conversation import conversations
 from eval.results.notes import notes, notes_of_replies
 from eval.results.provenance import note_of_calls, run_head
 from eval.results.undecided import notes_of_undecided
-from eval.rollout.rows import read_rows, row_keys, samples_of_rows, total_tokens
+from eval.rollout.rows import read_rows, row_keys, total_tokens
 from eval.scoring.judge.run import JUDGEMENTS_FILE, judge_samples
 from eval.scoring.verdict import attach
 from gatt.config.load import config_dict
@@ -86,13 +87,13 @@ def close(
         GenerationError: the judge cannot be asked.
     """
     cases, triggers = inputs.cases, checked.triggers
-    found = {row["key"]: row for row in read_rows(config.output_dir / ROLLOUTS_FILE)}
+    by_key = {row["key"]: row for row in read_rows(config.output_dir / ROLLOUTS_FILE)}
     # Arms and histories of earlier calls stay on disk, and are not in these results.
     rows = [
-        found[key]
+        by_key[key]
         for history, arm, case in product(config.histories, config.arms, cases)
         for key in row_keys(arm, history, case, config)
-        if key in found
+        if key in by_key
     ]
     samples = samples_of_rows(rows)
     agreements: list[Agreement] = []
@@ -102,7 +103,7 @@ def close(
             config.judge,
             config.output_dir / JUDGEMENTS_FILE,
             judge_engine,
-            conversations(cases, found),
+            conversations(cases, by_key),
         )
         agreements = agreement(samples, verdicts)
         samples = attach(samples, verdicts)
@@ -146,10 +147,28 @@ def close(
     return EvalResult(results, report, samples, num_new)
 
 
+def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
+    """Return the samples of rows of whole cases, in the order of turns; own histories get `is_repeated`."""
+    said_before: dict[str, set[str]] = defaultdict(set)
+    samples = []
+    for row in rows:
+        of_row = [Sample.from_dict(raw) for raw in row["samples"]]
+        if "said" in row:
+            earlier = said_before[row["key"].rpartition("/")[0]]
+            said = folded(row["said"]["text"])
+            of_row = [
+                replace(s, is_repeated=said in earlier) if s.kind == "turn" and said else s
+                for s in of_row
+            ]
+            earlier.add(said)
+        samples += of_row
+    return samples
+
+
 def trainings(adapters: Mapping[str, Path]) -> list[dict[str, Any]]:
     """Return the finished training of each adapter that lies in the folder of one."""
-    found = ((arm, read_training(folder)) for arm, folder in adapters.items())
-    return [{"arm": arm} | asdict(record) for arm, record in found if record]
+    records = ((arm, read_training(folder)) for arm, folder in adapters.items())
+    return [{"arm": arm} | asdict(record) for arm, record in records if record]
 
 
 def limits(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -176,9 +195,9 @@ def limits(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "arm": arm,
             "history": history,
             "num_cases": len(cases[arm, history]),
-            "num_cases_cut": len({case for _, case, _ in found}),
-            "first_turn": min(at for at, *_ in found),
-            "num_replies_without": sum(is_silent for *_, is_silent in found),
+            "num_cases_cut": len({case for _, case, _ in cuts}),
+            "first_turn": min(at for at, *_ in cuts),
+            "num_replies_without": sum(is_silent for *_, is_silent in cuts),
         }
-        for (arm, history), found in cut.items()
+        for (arm, history), cuts in cut.items()
     ]

@@ -16,7 +16,7 @@ from eval.cases.build import load_inputs
 from eval.cases.draw import told_where_shown
 from eval.cases.unmeasured import find_unmeasured
 from eval.config import EvalConfig, config_of
-from eval.metrics.outcomes import keeps
+from eval.metrics.table import keeps
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement
@@ -67,10 +67,10 @@ class AdherenceEvaluator:
             for reply in replies
             if reply.turn in judged_turns(reply.case, config)
         ]
-        found = Counter((o.sample.turn, o.status) for o in keeps(samples))
+        counts = Counter((o.sample.turn, o.status) for o in keeps(samples))
         return {
-            turn: Counts(found[turn, "pass"], found[turn, "fail"], found[turn, "undecided"])
-            for turn in sorted({turn for turn, _ in found})
+            turn: Counts(counts[turn, "pass"], counts[turn, "fail"], counts[turn, "undecided"])
+            for turn in sorted({turn for turn, _ in counts})
         }
 
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from eval.config import EvalConfig
 from eval.records.arms import ALONE, CANNED, History, is_stepwise, slips_of
-from eval.records.case import BLANK, Case, Reply
+from eval.records.case import BLANK, Case
 from eval.records.samples import ROLLOUTS_FILE
-from eval.rollout.rows import read_rows, refuse_other_weights, row_keys, rows_of_step
-from eval.rollout.workers import CaseBatch, RolloutSteps
+from eval.rollout.roll_out import CaseBatch, RolloutSteps, rows_of_step
+from eval.rollout.rows import read_rows, refuse_other_weights, row_keys
+from eval.scoring.verdict import Reply
 from gatt.data.instruction import Entry
 from gatt.errors import StaleError, StoreError
 from gatt.generation.base import Generation
@@ -51,9 +52,9 @@ def read_earlier(
         )
     described = read_meta(path).get("describe") or {}
     then, now = ({k: v for k, v in d.items() if k not in RULES} for d in (described, settings))
-    if told := differences(then, now):
+    if changed := differences(then, now):
         raise StoreError(
-            f"{path}: replies of another evaluation{told}: expected the same settings, whose rules "
+            f"{path}: replies of another evaluation{changed}: expected the same settings, whose rules "
             "alone may differ"
         )
     try:

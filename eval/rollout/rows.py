@@ -7,25 +7,20 @@ not judged, because the next turns read it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from eval.cases.asked_turns import judged_turns, last_turn
 from eval.config import EvalConfig
-from eval.metrics.outcomes import folded
 from eval.records.arms import History, is_stepwise, slips_of
-from eval.records.case import Case, Reply
+from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.verdict import judge_by_rules
-from gatt.data.instruction import Entry
 from gatt.errors import DataError, StaleError
 from gatt.generation.base import Generation
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 
 def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list[str]:
@@ -39,53 +34,6 @@ def row_keys(arm: str, history: History, case: Case, config: EvalConfig) -> list
 def turns_of_row(arm: str, history: History, case: Case, config: EvalConfig) -> int:
     """Return how many replies to ordinary turns a row of a case holds."""
     return 1 if is_stepwise(arm, history) else len(judged_turns(case, config, arm, history))
-
-
-def rows_of_step(
-    replies: Sequence[Reply],
-    arm: str,
-    history: History,
-    pool: Sequence[Entry],
-    config: EvalConfig,
-    tokens: Mapping[str, int],
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one step of a roll-out, judged; the replies of a case stand together.
-
-    `pool` are the entries that count for false triggers. `tokens` is the increase of the engine's counters
-    in this step; the first row stores it.
-    """
-    for number, (_, group) in enumerate(groupby(replies, key=lambda r: r.case.id)):
-        members = list(group)
-        case, turn = members[0].case, members[0].turn
-        name = f"{arm}/{history}/{case.id}"
-        is_step = is_stepwise(arm, history)
-        row: dict[str, Any] = {"key": f"{name}/{turn}" if is_step else name}
-        if is_step:
-            row["said"] = asdict(next(r.generation for r in members if r.kind == "turn"))
-        turns = judged_turns(case, config, arm, history)
-        judged = [r for r in members if r.kind == "probe" or r.turn in turns]
-        row["samples"] = [judge_by_rules(r, arm, history, pool).as_dict() for r in judged]
-        if not number and tokens:
-            row["tokens"] = dict(tokens)
-        yield row
-
-
-def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
-    """Return the samples of rows of whole cases, in the order of turns; own histories get `is_repeated`."""
-    known: dict[str, set[str]] = defaultdict(set)
-    samples = []
-    for row in rows:
-        found = [Sample.from_dict(raw) for raw in row["samples"]]
-        if "said" in row:
-            earlier = known[row["key"].rpartition("/")[0]]
-            said = folded(row["said"]["text"])
-            found = [
-                replace(s, is_repeated=said in earlier) if s.kind == "turn" and said else s
-                for s in found
-            ]
-            earlier.add(said)
-        samples += found
-    return samples
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,58 +1,18 @@
-"""Pieces of an evaluation, each one arm and a batch of cases, rolled out here or by workers of Ray."""
+"""Batches of an evaluation, rolled out by one engine here or by workers of Ray."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from eval.cases.draw import told_where_shown
 from eval.config import EvalConfig, used_adapters
-from eval.records.arms import History
-from eval.records.case import Case
-from eval.rollout.roll_out import roll_out
-from eval.rollout.rows import rows_of_step
+from eval.rollout.roll_out import CaseBatch, RolloutRow, RolloutSteps, rows_of_piece
 from gatt.data.instruction import Entry
-from gatt.generation.base import Engine, Generation, forget
+from gatt.generation.base import Engine
 from gatt.generation.cluster.config import RayConfig
 from gatt.generation.cluster.pool import EngineAnywhere, work_on_cluster
 from gatt.models.template_facts import inspect_template, usable_placement
-
-RolloutRow = dict[str, Any]
-RolloutSteps = Generator[list[RolloutRow], None, None]
-"""The rows of one step of a roll-out at a time: a step is stored as a whole."""
-
-
-@dataclass(frozen=True)
-class CaseBatch:
-    """The missing replies of one arm to a batch of cases."""
-
-    arm: str
-    history: History
-    cases: tuple[Case, ...]
-    said: Mapping[str, Sequence[Generation]]
-    """With own history, the replies so far: case id to the replies to its first turns."""
-
-
-def rows_of_piece(
-    piece: CaseBatch, engine: Engine, config: EvalConfig, pool: Sequence[Entry]
-) -> Iterator[list[RolloutRow]]:
-    """Yield the rows of a piece, judged, as soon as their step is done.
-
-    The configuration has a placement that the template takes; `pool` counts for false triggers.
-    """
-    forget(engine)
-    counters = getattr(engine, "counters", None)
-    before = asdict(counters) if counters else {}
-    arm, history = piece.arm, piece.history
-    cases = told_where_shown(piece.cases, getattr(engine, "tokenizer", None), config)
-    for replies in roll_out(engine, cases, arm, history, config, piece.said):
-        now = asdict(counters) if counters else {}
-        # Zeros are stored too: that nothing was encoded again is a result.
-        spent = {name: count - before[name] for name, count in now.items()}
-        yield list(rows_of_step(replies, arm, history, pool, config, spent))
-        before = now
 
 
 def rows_made_here(

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from eval.records.arms import History
-from eval.records.case import Reply
-from eval.records.samples import Expected, Sample
+from eval.records.case import Case
+from eval.records.samples import Expected, Kind, Sample
 from eval.scoring.judge.question import JudgeKey
 from gatt.data.answers import answers
 from gatt.data.catalog.switch_leakage import leak_status
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Entry, Instruction
 from gatt.data.switches import last_end, last_switch
+from gatt.generation.base import Generation
 from gatt.verifiers import Status, Verdict, check_all, overall
 from gatt.verifiers.judge import JUDGE, Judge, is_open
 from gatt.verifiers.rule import quote
 from gatt.verifiers.table import check_loose
 from gatt.verifiers.text.degenerate import degenerate
 from gatt.verifiers.text.echo import echoed
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One reply of an arm: to user message `turn`, or to the probe that replaces it."""
+
+    case: Case
+    turn: int
+    kind: Kind
+    user: str
+    generation: Generation
+    earlier: tuple[str, ...] = ()
+    """The replies in the history that the arm read, first turn first."""
 
 
 def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> list[Sample]:
@@ -31,15 +45,15 @@ def attach(samples: Iterable[Sample], verdicts: Mapping[JudgeKey, Verdict]) -> l
     not make one rate. A degenerate reply fails whatever the judge says. Samples that the judge was not
     asked about stay as they are.
     """
-    found = []
+    judged = []
     for sample in samples:
         key = sample.key
         if adherence := verdicts.get(("adherence", key)):
             sample = with_judge_status(replace(sample, judge=adherence))
         if completion := verdicts.get(("completion", key)):
             sample = replace(sample, completion=_junk(sample) or completion)
-        found.append(sample)
-    return found
+        judged.append(sample)
+    return judged
 
 
 def expected_status(status: Status, expected: Expected) -> Status:
@@ -214,8 +228,8 @@ def verdicts_of_turn(
         if status == "undecided":
             undecided.append(entry.id)
     if undecided:
-        more = f" or {len(undecided) - 1} more" if len(undecided) > 1 else ""
-        return _by_runner("undecided", f"cannot tell if it follows {undecided[0]}{more}")
+        others = f" or {len(undecided) - 1} more" if len(undecided) > 1 else ""
+        return _by_runner("undecided", f"cannot tell if it follows {undecided[0]}{others}")
     return _by_runner("fail", "follows no instruction of the pool")
 
 

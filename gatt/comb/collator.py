@@ -37,7 +37,7 @@ def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
     before it) and `teachers` (whether the teacher alone reads it) a value a segment.
     """
     columns: dict[str, Any] = {name: [] for name in COLUMNS}
-    with_teachers = ((one, one is not comb) for comb in combs for one in (comb, *comb.teacher))
+    with_teachers = ((c, c is not own) for own in combs for c in (own, *own.teacher))
     for comb, is_teacher in with_teachers:
         trunk = (TRUNK, comb.trunk, comb.trunk_labels, comb.objective, comb.is_partner)
         branches = (
@@ -58,8 +58,7 @@ def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:
 class GattCollator:
     """Makes one micro-batch of several rows of one or more combs.
 
-    `layout="comb"` packs all combs into one row; the batch holds, each `[1, T]`:
-    `input_ids`, `labels` and
+    `layout="comb"` packs all combs into one row; the batch holds, each `[1, T]`, `input_ids`, `labels` and
 
     - `position_ids`: from 0 within each document; those of a branch go on from its fork;
     - `document_ids`, `branch_ids`: from 0; the trunk is branch 0 (`TRUNK`);
@@ -68,20 +67,15 @@ class GattCollator:
     - `source`: index in the row of the token whose hidden state predicts this one: the one before it, or
       for the head of a branch the last trunk token that it sees; -1 for the first token of a document.
 
-    `layout="expanded"` pads plain sequences on the right; the batch holds, each
-    `[B, T]`: `input_ids`, `attention_mask`, `labels`. Rows must have no branches.
+    `layout="expanded"` pads plain sequences on the right; the batch holds, each `[B, T]`, `input_ids`,
+    `attention_mask` and `labels`. Rows with branches raise `DataError`.
 
-    Where a segment has another objective than the first of the table, the batch also holds `objectives`, the
-    number at each token; where there are pairs of segments, `pairs`: k from 1 at the tokens of the first of
-    pair k, -k at those of its partner, else 0. Where there are combs of a teacher, the batch also holds
-    another batch, its names behind `REFERENCE`: these combs, and those without a teacher that need a
-    reference.
+    Where a segment has another objective than the first of the table, `objectives` has the number at each
+    token; where there are pairs of segments, `pairs` has k from 1 at the tokens of the first of pair k, -k at
+    those of its partner, else 0. Where there are combs of a teacher, these, and those without a teacher that
+    need a reference, are another batch whose names begin with `REFERENCE`.
 
-    Raises:
-        DataError: a row with branches in the expanded layout.
-
-    Example:
-        A trunk of four tokens, and a target of two that follows the first three:
+    Example: a trunk of four tokens, and a target of two that follows the first three.
 
         >>> from gatt.comb.comb import Branch
         >>> comb = Comb((5, 6, 7, 8), (IGNORE,) * 4, (Branch(3, (20, 21), (20, 21)),))
@@ -90,8 +84,6 @@ class GattCollator:
         [[5, 6, 7, 8, 20, 21]]
         >>> batch["position_ids"].tolist()
         [[0, 1, 2, 3, 3, 4]]
-        >>> batch["labels"].tolist()
-        [[-100, -100, -100, -100, 20, 21]]
     """
 
     pad_token_id: int
@@ -114,41 +106,18 @@ class GattCollator:
         """Return the vectors of segments that are read together."""
         columns = dict(columns)
         objectives_S, partners_S = columns.pop("objectives"), columns.pop("partners")
-        more = {}
-        if objectives_S.any():
-            more["objectives"] = objectives_S
+        by_segment = {"objectives": objectives_S} if objectives_S.any() else {}
         if partners_S.any():
-            more["pairs"] = _pairs(partners_S)
+            by_segment["pairs"] = _pairs(partners_S)
         if self.layout == "comb":
             batch = _packed(**columns)
-            spread = {n: v.repeat_interleave(columns["lengths"])[None] for n, v in more.items()}
+            spread = {
+                n: v.repeat_interleave(columns["lengths"])[None] for n, v in by_segment.items()
+            }
         else:
-            batch = self._padded(**columns)
-            spread = {n: v[:, None].expand_as(batch["input_ids"]) for n, v in more.items()}
+            batch = _padded(self.pad_token_id, **columns)
+            spread = {n: v[:, None].expand_as(batch["input_ids"]) for n, v in by_segment.items()}
         return {**batch, **spread}
-
-    def _padded(
-        self,
-        input_ids: torch.Tensor,
-        labels: torch.Tensor,
-        forks: torch.Tensor,
-        lengths: torch.Tensor,
-    ) -> dict[str, torch.Tensor]:
-        """Return a row a trunk, each as long as the longest."""
-        if (forks != TRUNK).any():
-            raise DataError(
-                "a row with branches in the expanded layout: write it out with `expand`"
-            )
-
-        def padded(vector: torch.Tensor, fill: int) -> torch.Tensor:
-            rows = torch.split(vector, lengths.tolist())
-            return pad_sequence(list(rows), batch_first=True, padding_value=fill)
-
-        return {
-            "input_ids": padded(input_ids, self.pad_token_id),
-            "attention_mask": padded(torch.ones_like(input_ids), 0),
-            "labels": padded(labels, IGNORE),
-        }
 
 
 def of_reference(batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -205,6 +174,28 @@ def _packed(
         "source": source_T,
     }
     return {name: vector[None] for name, vector in vectors.items()}
+
+
+def _padded(
+    pad_token_id: int,
+    input_ids: torch.Tensor,
+    labels: torch.Tensor,
+    forks: torch.Tensor,
+    lengths: torch.Tensor,
+) -> dict[str, torch.Tensor]:
+    """Return a row a trunk, each as long as the longest."""
+    if (forks != TRUNK).any():
+        raise DataError("a row with branches in the expanded layout: write it out with `expand`")
+
+    def padded(vector: torch.Tensor, fill: int) -> torch.Tensor:
+        rows = torch.split(vector, lengths.tolist())
+        return pad_sequence(list(rows), batch_first=True, padding_value=fill)
+
+    return {
+        "input_ids": padded(input_ids, pad_token_id),
+        "attention_mask": padded(torch.ones_like(input_ids), 0),
+        "labels": padded(labels, IGNORE),
+    }
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ prompt t and s_t, and the history is encoded once instead of n times.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from gatt.errors import DataError
 
@@ -28,10 +29,7 @@ DEFAULT_OBJECTIVE = "targets"
 class Branch:
     """Tokens that continue the first `fork` tokens of a trunk.
 
-    Raises:
-        DataError: no token, labels of another length, or a fork before the
-            first trunk token (its first token would have nothing to be
-            predicted from).
+    The first of them needs a trunk token that predicts it: a fork below 1 raises `DataError`.
     """
 
     fork: int
@@ -54,10 +52,7 @@ class Branch:
 class Comb:
     """A trunk with its labels, and the branches that fork from it.
 
-    Raises:
-        DataError: labels of another length, a first trunk token with a label
-            (nothing predicts it), a fork past the trunk, a partner without its branch, or a teacher that
-            does not read the same labels.
+    Parts that do not fit together raise `DataError`: nothing predicts a label of the first token.
     """
 
     trunk: tuple[int, ...]
@@ -130,6 +125,9 @@ class Comb:
         return [(self.objective, self.trunk_labels), *branches]
 
 
+P = TypeVar("P", Branch, Comb)
+
+
 def expand(comb: Comb) -> list[Comb]:
     """Return the rows that the comb stands for, written out: plain sequences.
 
@@ -166,7 +164,7 @@ def fold(comb: Comb) -> Comb:
     """
     trunk, labels = list(comb.trunk), list(comb.trunk_labels)
     branches = []
-    for together in _pairs(comb.branches):
+    for together in pairs(comb.branches):
         branch = together[0]
         end = branch.fork + len(branch.input_ids)
         if len(together) > 1 or branch.objective != comb.objective:
@@ -212,7 +210,7 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
         return [comb]
     groups: list[list[Branch]] = [[]]
     size = 0
-    for together in _pairs(sorted(comb.branches, key=lambda b: b.fork)):
+    for together in pairs(sorted(comb.branches, key=lambda b: b.fork)):
         fork, length = together[0].fork, sum(len(b.input_ids) for b in together)
         if fork + length > max_tokens:
             what = "a branch" if len(together) == 1 else "a pair of branches"
@@ -258,30 +256,31 @@ def split_to_fit(comb: Comb, max_tokens: int) -> list[Comb]:
 
 def _teacher_of(comb: Comb, start: int, end: int) -> tuple[Comb, ...]:
     """Return the part of the teacher that reads some of the branches."""
-    found = []
+    parts = []
     for teacher in comb.teacher:
         branches = teacher.branches[max(start, 0) : max(end, 0)]
         if branches:
             length = branches[-1].fork
             labels = teacher.trunk_labels[:length]
-            found.append(
+            parts.append(
                 replace(
                     teacher, trunk=teacher.trunk[:length], trunk_labels=labels, branches=branches
                 )
             )
         start, end = start - len(teacher.branches), end - len(teacher.branches)
-    return tuple(found)
+    return tuple(parts)
 
 
-def _pairs(branches: Sequence[Branch]) -> list[list[Branch]]:
-    """Return the branches in order, each with its partner where it has one."""
-    found: list[list[Branch]] = []
-    for branch in branches:
-        if branch.is_partner:
-            found[-1].append(branch)
-        else:
-            found.append([branch])
-    return found
+def pairs(parts: Iterable[P]) -> Iterator[list[P]]:
+    """Yield each branch, or comb, with its partner where it has one: they are trained together."""
+    together: list[P] = []
+    for part in parts:
+        if together and not part.is_partner:
+            yield together
+            together = []
+        together.append(part)
+    if together:
+        yield together
 
 
 def best_fit(lengths: Sequence[int], capacity: int) -> list[list[int]]:

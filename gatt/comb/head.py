@@ -54,10 +54,7 @@ class Head:
         `compute` takes the place of the head: the hooks around the head run once, its weights are at hand
         in between, and the gradient of what is returned goes through the same hooks.
 
-        Args:
-            run: the model, or its forward.
-            inputs: that it takes.
-            compute: called once; it may call this object.
+        `run` is the model, or its forward. `compute` is called once; it may call this object.
         """
         outputs: list[T] = []
 

@@ -16,9 +16,8 @@ from gatt.comb.attention.backend import IMPLEMENTATION, Backend, CombAttention
 from gatt.comb.collator import RowGeometry, of_reference
 from gatt.comb.comb import IGNORE
 from gatt.comb.head import Head, causal_lm, replaced
-from gatt.comb.objectives.base import Units
+from gatt.comb.objectives.base import ObjectiveTokens, Units
 from gatt.comb.objectives.table import Objectives
-from gatt.comb.pieces import ObjectiveTokens
 from gatt.errors import TrainingError
 
 DEFAULTS: Final = Objectives()
@@ -45,25 +44,16 @@ def batch_loss(
     reference_KH: torch.Tensor | None = None,
     step: Units = UNDIVIDED,
 ) -> BatchLoss:
-    """Return the loss of a batch; without a supervised token zero, with a graph.
+    """Return the loss of a batch of `GattCollator`; without a supervised token zero, with a graph.
 
     No logits are kept: the gradient of a piece is computed in the forward pass, right behind its loss.
     All of it happens within the model's forward, so that what wraps the model (DDP, FSDP, autocast)
-    covers it.
-
-    Args:
-        model: a causal LM of transformers, or what wraps one (PEFT, DDP). Its forward takes
-            `logits_to_keep` as a tensor of positions. Packed rows need `enable_comb_attention` first.
-        batch: of `gatt.comb.collator.GattCollator`, on the model's device.
-        backend: what computes the attention of packed rows.
-        lengths: see `CombAttention`.
-        objectives: of the run.
-        reference_KH: `reference_hidden` of the model without its adapter, where an objective of the batch
-            needs it.
-        step: what the sums are divided by; left out, nothing.
+    covers it. The forward takes `logits_to_keep` as a tensor of positions. `reference_KH` is
+    `reference_hidden` of the model without its adapter, where an objective of the batch needs it; the sums
+    are divided by `step`.
 
     Raises:
-        ValueError: a packed row for a model without that attention.
+        ValueError: a packed row for a model without `enable_comb_attention`.
         TrainingError: a model that ignores `logits_to_keep`.
     """
     targets = SupervisedTokens.of(batch)
@@ -74,22 +64,19 @@ def batch_loss(
     )
     reads_N = objectives.reads_reference(batch).flatten()[targets.places_N]
 
-    def tokens_of(number: int, hidden_NH: torch.Tensor) -> ObjectiveTokens:
-        is_own_N = numbers_N == number
-        reference = None if reference_KH is None else reference_KH[is_own_N[reads_N]]
-        return ObjectiveTokens(
-            labels_N[is_own_N], pairs_N[is_own_N], hidden_NH[is_own_N], reference, head
-        )
-
     def summed(hidden_BKH: torch.Tensor) -> dict[str, torch.Tensor]:
         hidden_NH = targets.pick(model, hidden_BKH)
         by_unit: dict[str, torch.Tensor] = {}
         sums: dict[str, torch.Tensor] = {}
         for number, objective in objectives:
+            is_own_N = numbers_N == number
             # The first one is always there, so that a batch without target stays in the graph.
-            if number and not (numbers_N == number).any():
+            if number and not is_own_N.any():
                 continue
-            tokens = tokens_of(number, hidden_NH)
+            reference = None if reference_KH is None else reference_KH[is_own_N[reads_N]]
+            tokens = ObjectiveTokens(
+                labels_N[is_own_N], pairs_N[is_own_N], hidden_NH[is_own_N], reference, head
+            )
             cost = objective.cost(tokens)
             for unit, value in cost.by_unit.items():
                 by_unit[unit] = by_unit[unit] + value if unit in by_unit else value

@@ -79,11 +79,6 @@ def packing_problem(
     A comb of 24 tokens goes through the model as a packed row and as plain rows. Their logits differ
     by rounding alone, those of a model that ignores position ids or mixes tokens by far more. Weights
     that are not all here (DeepSpeed ZeRO-3) are not tried.
-
-    Args:
-        model: a causal LM, left as it was.
-        attn_implementation: that the user asked for.
-        max_length: furthest position of a row.
     """
     text = model.config.get_text_config()
     if dropout := getattr(text, "attention_dropout", 0.0) or getattr(text, "attn_pdrop", 0.0):
@@ -115,9 +110,9 @@ def packing_problem(
 def _logits(model: Any, combs: Sequence[Comb], layout: RowLayout) -> torch.Tensor:
     """Return the logits of all supervised tokens, in the order of the branches."""
     collate = GattCollator(pad_token_id=0, layout=layout)
-    found = []
+    logits = []
     for comb in combs:
         batch = {n: v.to(model.device) for n, v in collate([combs_to_features([comb])]).items()}
         with torch.no_grad():
-            found.append(supervised_logits(model, batch)[0].float())
-    return torch.cat(found)
+            logits.append(supervised_logits(model, batch)[0].float())
+    return torch.cat(logits)

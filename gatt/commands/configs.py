@@ -33,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
         text = f"{path}\n".encode() if args.path else path.read_bytes()
         sys.stdout.buffer.write(text)
         return 0
-    known = shipped_configs()
-    for name, path in known.items():
+    shipped = shipped_configs()
+    for name, path in shipped.items():
         # The first line of each file says what it is.
         about = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#").strip()
-        line = str(path) if args.path else f"{name:<{max(map(len, known))}}  {about}"
+        line = str(path) if args.path else f"{name:<{max(map(len, shipped))}}  {about}"
         sys.stdout.write(f"{line}\n")
     return 0

@@ -67,11 +67,13 @@ class Launch:
         save_config(self.config, path)
         with tempfile.TemporaryDirectory() as folder:
             code = _ended(self._command(path), self._environment(folder))
-            told = {file.name: file.read_text(encoding="utf-8") for file in Path(folder).iterdir()}
-        if "summary" in told and code == 0:
-            return told["summary"]
-        if "error" in told:
-            raise ToldByMainError(told["error"])
+            outcome = {
+                file.name: file.read_text(encoding="utf-8") for file in Path(folder).iterdir()
+            }
+        if "summary" in outcome and code == 0:
+            return outcome["summary"]
+        if "error" in outcome:
+            raise ToldByMainError(outcome["error"])
         raise TrainingError(
             f"{self.config.output_dir}: a process of the training ended without a word (exit status {code}), "
             "see the lines above: mend the cause, and start the same command again to go on"
@@ -85,11 +87,11 @@ class Launch:
         ]  # fmt: skip
 
     def _environment(self, folder: str) -> dict[str, str]:
-        more = {OUTCOME: folder}
+        settings = {OUTCOME: folder}
         if self.num_devices == 1:
-            more["ACCELERATE_USE_CPU"] = "true"
+            settings["ACCELERATE_USE_CPU"] = "true"
         threads = max((os.cpu_count() or 1) // self.num_processes, 1)
-        return {"OMP_NUM_THREADS": str(threads), **os.environ, **more}
+        return {"OMP_NUM_THREADS": str(threads), **os.environ, **settings}
 
 
 def planned_launch(config: TrainConfig) -> Launch | None:

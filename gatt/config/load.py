@@ -25,8 +25,16 @@ from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import jsonable
 from gatt.runs.suggest import did_you_mean, nearest
-from gatt.runs.typed import Problem, ShapeError, typed
-from gatt.runs.yaml_file import Source, broken, dump_yaml, parse_yaml, read_mapping
+from gatt.runs.values import (
+    Problem,
+    ShapeError,
+    Source,
+    broken,
+    dump_yaml,
+    parse_yaml,
+    read_mapping,
+    typed,
+)
 
 T = TypeVar("T")
 COMMAND_LINE: Final = "command line"
@@ -79,8 +87,8 @@ def _override(cls: type, values: dict[str, Any], override: str) -> str:
     name, text = (match[1], match[2]) if match else ("", None)
     # "-" may stand for "_", but not in the names of a mapping.
     ends = [*(dot.start() for dot in re.finditer(r"\.", name)), len(name)]
-    known = (end for end in reversed(ends) if name[:end].replace("-", "_") in keys_of(cls))
-    end = next(known, 0)
+    key_ends = (end for end in reversed(ends) if name[:end].replace("-", "_") in keys_of(cls))
+    end = next(key_ends, 0)
     name = name[:end].replace("-", "_") + name[end:]
     annotation = annotation_at(cls, name)
     if text is None:
@@ -144,18 +152,18 @@ def _completed(
                 above = places.setdefault(f"{prefix}{name}", place)
                 if above != place and any(n.startswith(f"{name}.") for n in preset.places):
                     places[f"{prefix}{name}"] = f"{above} with {place}"
-    found = dict(values)
+    completed = dict(values)
     for name, key in keys_of(cls).items():
-        value = found.get(name)
+        value = completed.get(name)
         if key.holds and isinstance(value, dict):
             if isinstance(key.default, key.holds):
                 value = _merged(config_dict(key.default), value)
             value = _completed(key.holds, value, f"{prefix}{name}.", places, problems)
         elif mentions(key.annotation, Path):
             value = _with_home(value)
-        if name in found:
-            found[name] = value
-    return found
+        if name in completed:
+            completed[name] = value
+    return completed
 
 
 def _merged(below: Any, above: Any) -> Any:
@@ -175,17 +183,17 @@ def _with_home(value: Any) -> Any:
 
 def _split(cls: type, problem: Problem) -> Iterator[tuple[str, str]]:
     """Yield key and text of each problem; `__post_init__` may join several by "; ", each with its key first."""
-    name, kind, text, known = problem
+    name, kind, text, valid = problem
     keys = keys_of(cls)
     if kind == "unknown":
         parent, dot, last = name.rpartition(".")
         # A similar key of the same mapping, else of the whole tree.
-        beside = nearest(last.replace("-", "_"), known)
+        beside = nearest(last.replace("-", "_"), valid)
         elsewhere = next((key for key in keys if key.rpartition(".")[2] == last), None)
         alike = (
             f"{parent}{dot}{beside}" if beside else elsewhere or nearest(name, keys, cutoff=0.75)
         )
-        text += f", did you mean {alike!r}?" if alike else f" (known: {', '.join(known)})"
+        text += f", did you mean {alike!r}?" if alike else f" (known: {', '.join(valid)})"
     if kind != "check":
         yield name, text
         return
@@ -293,8 +301,8 @@ CONFIGS: Final = Path(__file__).parent / "shipped"
 
 def shipped_configs() -> dict[str, Path]:
     """Return the files by name: `demo`, `train/default`."""
-    found = sorted(CONFIGS.rglob("*.yaml"))
-    return {path.relative_to(CONFIGS).with_suffix("").as_posix(): path for path in found}
+    paths = sorted(CONFIGS.rglob("*.yaml"))
+    return {path.relative_to(CONFIGS).with_suffix("").as_posix(): path for path in paths}
 
 
 def config_file(given: Path) -> Path:
@@ -304,8 +312,8 @@ def config_file(given: Path) -> Path:
     """
     if given.is_file() or given.suffix:
         return given
-    name, known = given.as_posix(), shipped_configs()
-    if name not in known:
-        hint = did_you_mean(name, known, f" (shipped: {', '.join(known)})")
+    name, shipped = given.as_posix(), shipped_configs()
+    if name not in shipped:
+        hint = did_you_mean(name, shipped, f" (shipped: {', '.join(shipped)})")
         raise ConfigError(f"no file {name!r}, and no shipped configuration of that name{hint}")
-    return known[name]
+    return shipped[name]

@@ -37,13 +37,8 @@ def answers(
     It fails if it is degenerate (a loop), repeats an earlier reply, says no accepted answer or a wrong one,
     fails a rule of the turn, or copies the user's message without bringing an answer that the message lacks.
 
-    Args:
-        expectation: what the turn expects; a turn that expects nothing has no verdict, see `flaw_of`.
-        reply: the reply.
-        user: the user message that it replies to.
-        earlier_replies: the replies of the dialogue so far, turn 1 first.
-        earlier_expectations: what their turns expected. A reply may be said again where the same is asked
-            again. Turns left out expected something else.
+    What is earlier begins with turn 1. A reply may be said again where the same is asked again; turns left out
+    expected something else. A turn that expects nothing has no verdict, see `flaw_of`.
 
     Raises:
         VerifierError: a rule of the turn does not exist or fails.
@@ -86,8 +81,8 @@ def _spec(expectation: Expectation) -> VerifierSpec:
     return VerifierSpec(Answer.kind, {name: terms for name, terms in given.items() if terms})
 
 
-def _asks_the_same(one: Expectation, other: Sequence[Expectation | None]) -> bool:
-    return any(o is not None and not set(o.any_of).isdisjoint(one.any_of) for o in other)
+def _asks_the_same(asked: Expectation, others: Sequence[Expectation | None]) -> bool:
+    return any(o is not None and not set(o.any_of).isdisjoint(asked.any_of) for o in others)
 
 
 def _brings_an_answer(expectation: Expectation, reply: str, user: str) -> bool:

@@ -42,8 +42,8 @@ class Message:
             raise DataError(f"unknown role {self.role!r}: expected one of {', '.join(ROLES)}")
         content: object = self.content  # read from JSON, so it may be anything
         if not isinstance(content, str):
-            found = type(content).__name__
-            raise DataError(f"content of the {self.role!r} message is {found}: expected a string")
+            kind = type(content).__name__
+            raise DataError(f"content of the {self.role!r} message is {kind}: expected a string")
         if not content.strip():
             raise DataError(f"empty content in a {self.role!r} message: expected some text")
         # JSON may hold half of an escaped pair, which no file could be written with.
@@ -192,11 +192,7 @@ def parse_messages(raw: object) -> tuple[Message, ...]:
 
 
 def parse_dialogue(raw: object, default_id: str | None = None) -> Dialogue:
-    """Return one dialogue from its JSON form; `default_id` stands in for a missing id.
-
-    Raises:
-        DataError: see `Dialogue` and `parse_messages`.
-    """
+    """Return one dialogue from its JSON form; `default_id` stands in for a missing id."""
     if not isinstance(raw, Mapping):
         raise DataError(f"found {type(raw).__name__}: expected an object with 'id' and 'messages'")
     if "messages" not in raw:

@@ -72,12 +72,12 @@ class Expectation:
             raise DataError(
                 f"'expect' is {type(raw).__name__}: expected an object with any_of or none_of"
             )
-        known = ("any_of", "none_of", "verifiers", "kind", "fact")
+        valid = ("any_of", "none_of", "verifiers", "kind", "fact")
         for key in raw:
-            if key not in known:
+            if key not in valid:
                 raise DataError(
-                    f"'expect' has the key {key!r}{did_you_mean(str(key), known)}: expected some of "
-                    f"{', '.join(known)}"
+                    f"'expect' has the key {key!r}{did_you_mean(str(key), valid)}: expected some of "
+                    f"{', '.join(valid)}"
                 )
         try:
             verifiers = tuple(map(VerifierSpec.from_dict, _listed(raw, "verifiers")))

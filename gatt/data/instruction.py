@@ -17,7 +17,7 @@ from gatt.data.parts import Part, parts_from_json, parts_to_json
 from gatt.data.variants import Variants
 from gatt.errors import CatalogError
 from gatt.runs.input_file import parse_json
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.spec import VerifierSpec
 
 Split = Literal["train", "heldout_value", "heldout_family"]
@@ -159,15 +159,15 @@ class Instruction:
         """Return the instruction of its JSON form."""
         # Older samples have no examples, no programs, no facts and no parts.
         raw = {"examples": (), "programs": (), "facts": "{}", "parts": "[]", **raw}
-        found = {one.name: raw[one.name] for one in fields(cls)}
+        values = {f.name: raw[f.name] for f in fields(cls)}
         for name in ("entries", "families", "utterances", "prefills", "examples", "programs"):
-            found[name] = tuple(found[name])
-        found["verifiers"] = tuple(map(VerifierSpec.from_dict, raw["verifiers"]))
-        found["probes"] = tuple(map(Probe.from_dict, raw["probes"]))
-        found["hint"] = raw["hint"] or None
-        found["facts"] = _read_facts(raw["facts"])
-        found["parts"] = parts_from_json(raw["parts"])
-        return cls(**found)
+            values[name] = tuple(values[name])
+        values["verifiers"] = tuple(map(VerifierSpec.from_dict, raw["verifiers"]))
+        values["probes"] = tuple(map(Probe.from_dict, raw["probes"]))
+        values["hint"] = raw["hint"] or None
+        values["facts"] = _read_facts(raw["facts"])
+        values["parts"] = parts_from_json(raw["parts"])
+        return cls(**values)
 
 
 def _read_facts(text: object) -> dict[str, tuple[str, ...]]:
@@ -202,11 +202,11 @@ class Conflicts:
     @cached_property
     def _others(self) -> Mapping[str, Set[str]]:
         """What each side must not stand with: asked for every pair of every draw."""
-        found: dict[str, set[str]] = {}
+        others: dict[str, set[str]] = {}
         for pair in self.pairs:
             for side in pair:
-                found.setdefault(side, set()).update(pair - {side} or pair)
-        return found
+                others.setdefault(side, set()).update(pair - {side} or pair)
+        return others
 
 
 def _sides(entry: Entry) -> tuple[str, ...]:
@@ -226,10 +226,8 @@ def compose(
     that has any: nothing but the beginning brings a model into a role, whereas a
     hobby finds room further on.
 
-    Args:
-        entries: one to three entries that do not conflict, in order.
-        rng: source of the choice of wording; the same state gives the same text.
-        terse_probability: chance of the shortened wording ("Figure: Napoleon.").
+    Up to three entries that do not conflict go together. The same state of `rng` gives the same text;
+    `terse_probability` is the chance of the shortened wording ("Figure: Napoleon.").
 
     Raises:
         CatalogError: no entry.
@@ -291,9 +289,9 @@ def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instructi
     )
 
 
-def _parts_of(one: Entry | Instruction) -> tuple[Part, ...]:
-    about = one.value if isinstance(one, Entry) else one.text
-    return one.parts or (Part(about=about, num_verifiers=len(one.verifiers)),)
+def _parts_of(instruction: Entry | Instruction) -> tuple[Part, ...]:
+    about = instruction.value if isinstance(instruction, Entry) else instruction.text
+    return instruction.parts or (Part(about=about, num_verifiers=len(instruction.verifiers)),)
 
 
 def with_rubrics(instruction: Instruction) -> Instruction:

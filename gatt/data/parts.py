@@ -10,7 +10,7 @@ from typing import Any
 from gatt.data.expectation import Expectation
 from gatt.errors import CatalogError
 from gatt.runs.input_file import parse_json
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.spec import VerifierSpec
 
 

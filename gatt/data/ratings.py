@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from gatt.errors import DataError
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 Thumb = Literal["up", "down"]
 THUMBS: tuple[str, ...] = get_args(Thumb)
@@ -51,7 +51,7 @@ def read_ratings(path: Path) -> list[Rating]:
         DataError: no such file, or a line that is no rating, with its number.
     """
     ratings = (rating for _, rating in parsed_records(path, _parse, is_whole=True))
-    return list({(one.case, one.arm, one.turn): one for one in ratings}.values())
+    return list({(rating.case, rating.arm, rating.turn): rating for rating in ratings}.values())
 
 
 def _parse(_: int, raw: dict[str, Any]) -> Rating:

@@ -62,10 +62,10 @@ def facts_of(text: str) -> tuple[ReplyFact, ...]:
     Numbers count by value, in digits or English words; "one" does not, nor does the number of a list item.
     A name is a word with a capital that starts no sentence, or has capitals inside.
     """
-    found: dict[tuple[str, str], ReplyFact] = {}
+    by_key: dict[tuple[str, str], ReplyFact] = {}
     for fact in _facts(text):
-        found.setdefault((fact.kind, fact.key), fact)
-    return tuple(found.values())
+        by_key.setdefault((fact.kind, fact.key), fact)
+    return tuple(by_key.values())
 
 
 def _facts(text: str) -> Iterator[ReplyFact]:
@@ -115,11 +115,8 @@ def _names(text: str) -> Iterator[ReplyFact]:
 def lost_fact(own: str, rewritten: str, *, is_translated: bool) -> ReplyFact | None:
     """Return the first fact of a reply that its rewritten form lacks, None if it has all of them.
 
-    Args:
-        own: the reply as it was.
-        rewritten: the new one.
-        is_translated: whether it is in another language: numbers then count in its words too, names by
-            their beginning, and days and months not at all.
+    With `is_translated` the new form is in another language: numbers then count in its words too, names by
+    their beginning, and days and months not at all.
     """
     has = {(fact.kind, fact.key) for fact in facts_of(rewritten)}
     folded = fold_text(rewritten)
@@ -141,10 +138,8 @@ def lost_fact(own: str, rewritten: str, *, is_translated: bool) -> ReplyFact | N
 def added_fact(rewritten: str, allowed: Iterable[str], *, has_names: bool) -> ReplyFact | None:
     """Return the first fact of a rewritten reply that stands in none of some texts, None if there is none.
 
-    Args:
-        rewritten: the new reply.
-        allowed: the reply as it was, the message, the instruction and what it wants said.
-        has_names: whether a capital marks a name in the language of the new reply.
+    `allowed` are the reply as it was, the message, the instruction and what it wants said. `has_names` says
+    whether a capital marks a name in the language of the new reply.
     """
     texts = tuple(allowed)
     has = {(fact.kind, fact.key) for text in texts for fact in facts_of(text)}
@@ -199,6 +194,6 @@ def expectation_of(reply: str, facts: Sequence[ReplyFact]) -> Expectation | None
     return Expectation(verifiers=tuple(rules)) if rules else None
 
 
-def _is_range(reply: str, one: ReplyFact, other: ReplyFact) -> bool:
-    ends = rf"{re.escape(one.text)}\s*(?:to|or|and|-|–)\s*{re.escape(other.text)}"
-    return other.kind == "number" and bool(re.search(ends, reply))
+def _is_range(reply: str, first: ReplyFact, second: ReplyFact) -> bool:
+    ends = rf"{re.escape(first.text)}\s*(?:to|or|and|-|–)\s*{re.escape(second.text)}"
+    return second.kind == "number" and bool(re.search(ends, reply))

@@ -7,6 +7,8 @@ strings and verifier parameters and expectations as JSON strings, so that
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +22,7 @@ from gatt.data.switches import Switch, check_switches, in_force
 from gatt.errors import CatalogError, DataError
 from gatt.runs.input_file import parse_json
 from gatt.runs.store import parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 TargetKind = Literal["kept", "rewritten", "sampled", "hinted", "prefilled", "composed"]
 KIND_NAMES: Final[Mapping[TargetKind, str]] = {
@@ -36,13 +38,7 @@ KIND_NAMES: Final[Mapping[TargetKind, str]] = {
 
 @dataclass(frozen=True)
 class TurnTarget:
-    """What the teacher gave for one turn.
-
-    Exactly one of `reply` and `reason` is set.
-
-    Raises:
-        DataError: both or neither.
-    """
+    """What the teacher gave for one turn: `reply`, or `reason` for none; `DataError` for both or neither."""
 
     turn: int
     reply: str | None
@@ -87,8 +83,7 @@ class GattSample:
     """One dialogue under one instruction (None: a plain dialogue).
 
     Raises:
-        DataError: the targets are not those of turns 1 to n in order, the id is no
-            text, the provenance no mapping, or a change of the instruction cannot be.
+        DataError: targets of other turns than 1 to n in order, or another part that cannot be.
     """
 
     id: str
@@ -104,10 +99,10 @@ class GattSample:
             raise DataError(
                 f"sample {self.id!r}: expected a text as its id, and an object as its provenance"
             )
-        found = [t.turn for t in self.targets]
-        if found != list(range(1, self.dialogue.num_turns + 1)):
+        turns = [t.turn for t in self.targets]
+        if turns != list(range(1, self.dialogue.num_turns + 1)):
             raise DataError(
-                f"sample {self.id!r}: targets of turns {found}, "
+                f"sample {self.id!r}: targets of turns {turns}, "
                 f"expected 1 to {self.dialogue.num_turns}"
             )
         check_switches(
@@ -268,3 +263,37 @@ def _parsed(record: Mapping[str, Any]) -> GattSample:
             "both escapes of an emoji"
         ) from None
     return GattSample.from_dict(record)
+
+
+def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
+    """Yield the samples of all files, each under an id of its own.
+
+    Every run of `gatt synth` counts its samples from 0: an id that an earlier file has too gets the number of
+    its file, counted from 1 ("s000000.2"), or the next number that is free.
+
+    Raises:
+        DataError: broken samples, two with one id in a file, or one sample in two files.
+    """
+    ids: set[str] = set()
+    by_content: dict[bytes, str] = {}
+    for file_number, path in enumerate(paths, start=1):
+        of_file: dict[str, str] = {}
+        for number, sample in enumerate(read_samples(path), start=1):
+            place = f"{path} sample {number}"
+            if sample.id in of_file:
+                raise DataError(
+                    f"{place}: id {sample.id!r} is that of {of_file[sample.id]} already: expected "
+                    "ids that differ; remove one of the two"
+                )
+            content = hashlib.sha256(json.dumps(sample.as_dict()).encode()).digest()
+            if content in by_content:
+                raise DataError(
+                    f"{place}: the same as {by_content[content]}: expected each sample once; "
+                    "remove one of the two"
+                )
+            of_file[sample.id] = by_content[content] = place
+            if sample.id in ids:
+                free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
+                sample = replace(sample, id=next(name for name in free if name not in ids))
+            ids.add(sample.id)
+            yield sample

@@ -37,13 +37,8 @@ def with_speaker_turns(
     wording comes twice. A dialogue without such turns, and one whose instruction has no fact that the bank
     asks for, comes back as it is.
 
-    Args:
-        dialogue: as its source gives it.
-        instruction: that is put on it; None for a plain dialogue.
-        seed: equal seeds give equal dialogues.
-        part: of which the wordings are; None takes all.
-        share: of the questions to replace, 0 to 1; 0 replaces none.
-        last_turn: the last turn that may be replaced, where the instruction changes later.
+    Equal seeds give equal dialogues. `part` is that of the wordings, None takes all; `share` of the questions
+    are replaced, 0 to 1, up to `last_turn` where the instruction changes later.
     """
     places = [
         number
@@ -113,13 +108,8 @@ def with_questions_between(
     A training needs fewer messages that ask for what is forbidden, since each of them gives a target that
     declines: with `topic_share` there is one at most, for one of those parts, in that share of the dialogues.
 
-    Args:
-        dialogue: a user's own.
-        instruction: that is put on it; None for a plain dialogue.
-        seed: equal seeds give equal dialogues.
-        part: of which the wordings are; None takes all.
-        turns: where added questions may stand, counted in the new dialogue; empty allows all but turn 1.
-        topic_share: None: each part that forbids something is asked for.
+    Equal seeds give equal dialogues. `part` is that of the wordings, None takes all. Added questions may stand
+    at `turns`, counted in the new dialogue; empty allows all but turn 1.
     """
     if instruction is None:
         return dialogue
@@ -130,7 +120,7 @@ def with_questions_between(
     if topic_share is not None and kinds:
         only = rng.choice(kinds)
         kinds = [islice(only, 1)] if rng.random() < topic_share else []
-    if any(one.fact in instruction.facts for one in load_bank().speaker):
+    if any(question.fact in instruction.facts for question in load_bank().speaker):
         kinds.insert(0, _of_speaker(instruction, part, rng))
     num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION)) if kinds else 0
     allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
@@ -188,7 +178,9 @@ def _questions(
 ) -> Iterator[SpeakerQuestion]:
     """Yield questions about the facts in turn, until one fact has no wording left."""
     bank = load_bank() if part is None else load_bank().part(part)
-    wordings = {fact: [one for one in bank.speaker if one.fact == fact] for fact in facts}
+    wordings = {
+        fact: [question for question in bank.speaker if question.fact == fact] for fact in facts
+    }
     asked_for = [fact for fact, some in wordings.items() if some]
     for some in wordings.values():
         rng.shuffle(some)

@@ -45,10 +45,10 @@ class Switch:
             raise DataError(
                 f"{where}: expected a turn from 2 on, turn 1 holds the first instruction"
             )
-        for name, known in (("kind", SWITCH_KINDS), ("place", SWITCH_PLACES)):
-            if (value := getattr(self, name)) not in known:
+        for name, valid in (("kind", SWITCH_KINDS), ("place", SWITCH_PLACES)):
+            if (value := getattr(self, name)) not in valid:
                 raise DataError(
-                    f"{where}: unknown {name} {value!r}: expected one of {', '.join(known)}"
+                    f"{where}: unknown {name} {value!r}: expected one of {', '.join(valid)}"
                 )
         if not isinstance(self.text, str) or not self.text.strip():
             raise DataError(f"{where}: text is {self.text!r}: expected the words that announce it")
@@ -66,23 +66,16 @@ class Switch:
 
         Raises:
             KeyError: a key is missing.
-            DataError: see the class.
         """
-        found = {name: raw[name] for name in ("turn", "kind", "place", "text", "instruction")}
-        held = found["instruction"]
-        return cls(**found | {"instruction": Instruction.from_dict(held) if held else None})
+        values = {name: raw[name] for name in ("turn", "kind", "place", "text", "instruction")}
+        held = values["instruction"]
+        return cls(**values | {"instruction": Instruction.from_dict(held) if held else None})
 
 
 def check_switches(
     where: str, first: Instruction | None, switches: Sequence[Switch], num_turns: int
 ) -> None:
     """Refuse changes that cannot be: of an instruction never given, or behind the last turn.
-
-    Args:
-        where: begins the message.
-        first: the instruction of turn 1.
-        switches: of one dialogue.
-        num_turns: of the dialogue.
 
     Raises:
         DataError: names the turn.
@@ -113,10 +106,7 @@ def in_force(
 ) -> Instruction | None:
     """Return what holds at a turn, counted from 1; None where nothing does.
 
-    Args:
-        first: the instruction of turn 1.
-        switches: rising, see `check_switches`.
-        turn: its own change counts.
+    A change at the turn itself counts.
     """
     switch = last_switch(switches, turn)
     return switch.instruction if switch else first
@@ -136,26 +126,18 @@ def ended(first: Instruction | None, switches: Sequence[Switch], turn: int) -> I
 def texts_in_force(
     first: str | None, switches: Sequence[Switch], num_turns: int
 ) -> tuple[str | None, ...]:
-    """Return the words of what holds at each turn, turn 1 first.
-
-    Args:
-        first: those of turn 1.
-        switches: rising, see `check_switches`.
-        num_turns: how many.
-    """
-    found = [first] * num_turns
+    """Return the words of what holds at each turn, turn 1 first."""
+    texts = [first] * num_turns
     for switch in switches:
         held = switch.instruction.text if switch.instruction else None
-        found[switch.turn - 1 :] = [held] * (num_turns - switch.turn + 1)
-    return tuple(found)
+        texts[switch.turn - 1 :] = [held] * (num_turns - switch.turn + 1)
+    return tuple(texts)
 
 
 def on_turns(switches: Sequence[Switch], turns: Sequence[int]) -> tuple[Switch, ...]:
     """Return the changes of some turns, counted as these turns alone are.
 
-    Args:
-        switches: of the whole dialogue.
-        turns: those that are left of it, ascending.
+    `turns` are those that are left of the dialogue, ascending.
     """
     places = {turn: place for place, turn in enumerate(turns, start=1)}
     return tuple(replace(s, turn=places[s.turn]) for s in switches if s.turn in places)

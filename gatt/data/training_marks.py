@@ -16,7 +16,7 @@ from gatt.data.dialogue import Dialogue
 from gatt.errors import DataError
 from gatt.runs.atomic_file import atomic_write_json
 from gatt.runs.input_file import read_json
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 
 FILE = "trained_on.json"
 NUM_TURNS = 4
@@ -53,10 +53,10 @@ class TrainedOn:
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], entries: Iterable[str] | None = None) -> TrainedOn:
         """Return what is kept of training dialogues and the entries that were trained on."""
-        found = cls(set(), entries=None if entries is None else set(entries))
+        trained_on = cls(set(), entries=None if entries is None else set(entries))
         for dialogue in dialogues:
-            found.add(dialogue)
-        return found
+            trained_on.add(dialogue)
+        return trained_on
 
     def add(self, dialogue: Dialogue) -> None:
         """Keep the marks of one more dialogue."""
@@ -88,15 +88,15 @@ def _beginnings(dialogue: Dialogue) -> set[str]:
     }
 
 
-def write_marks(folder: Path, found: TrainedOn) -> None:
+def write_marks(folder: Path, trained_on: TrainedOn) -> None:
     """Write what an adapter was trained on into its folder.
 
     Raises:
         StoreError: the file cannot be written.
     """
-    marks = {"dialogues": sorted(found.dialogues), "beginnings": sorted(found.beginnings)}
-    if found.entries is not None:
-        marks["entries"] = sorted(found.entries)
+    marks = {"dialogues": sorted(trained_on.dialogues), "beginnings": sorted(trained_on.beginnings)}
+    if trained_on.entries is not None:
+        marks["entries"] = sorted(trained_on.entries)
     atomic_write_json(folder / FILE, {"num_turns": NUM_TURNS, **marks})
 
 
@@ -110,10 +110,10 @@ def read_marks(folder: Path) -> TrainedOn | None:
     if not path.is_file():
         return None
     try:
-        found = read_json(path)
-        if found.pop("num_turns") != NUM_TURNS:
+        marks = read_json(path)
+        if marks.pop("num_turns") != NUM_TURNS:
             return None
-        return typed(TrainedOn, found)
+        return typed(TrainedOn, marks)
     except (ValueError, KeyError, TypeError, AttributeError, ShapeError):
         raise DataError(
             f"{path}: broken: expected 'num_turns', and lists of text in 'dialogues', 'beginnings' and "

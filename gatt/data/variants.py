@@ -73,9 +73,9 @@ def fill(value: Any, facts: Mapping[str, Any]) -> Any:
             return facts[whole[1]]
         return PLACEHOLDER.sub(lambda match: _text(facts[match[1]]), value)
     if isinstance(value, Mapping):
-        return {key: fill(one, facts) for key, one in value.items()}
+        return {key: fill(item, facts) for key, item in value.items()}
     if isinstance(value, list):
-        return [fill(one, facts) for one in value]
+        return [fill(item, facts) for item in value]
     return value
 
 

@@ -27,12 +27,7 @@ def sampling_view(dialogue: Dialogue, instruction: str | None) -> Dialogue:
     Replies to each turn of this view are sampled from the teacher, which reads
     the instruction afresh in the very message it answers.
 
-    Args:
-        dialogue: any dialogue; its own replies stay.
-        instruction: the text; None gives the dialogue back (plain samples).
-
-    Returns:
-        A dialogue of the same id, roles and number of messages.
+    Its own replies stay. Without an instruction (None) it is a plain dialogue and comes back as it is.
 
     Raises:
         DataError: a blank instruction.
@@ -52,9 +47,7 @@ def sampling_view(dialogue: Dialogue, instruction: str | None) -> Dialogue:
 def view_by_turn(dialogue: Dialogue, texts: Sequence[str | None]) -> Dialogue:
     """Return the dialogue with a text in front of each user message: `sampling_view` under changes.
 
-    Args:
-        dialogue: any dialogue.
-        texts: one a turn, see `gatt.data.switches.texts_in_force`; None leaves a turn as it is.
+    `texts` has one for each turn, see `gatt.data.switches.texts_in_force`; None leaves a turn as it is.
 
     Raises:
         DataError: a blank text.
@@ -77,11 +70,8 @@ def latest_exchanges(
 ) -> tuple[Message, ...]:
     """Return what a teacher reads of a prompt: its last message and the `num` exchanges before it.
 
-    Args:
-        messages: of the prompt.
-        num: None takes all.
-        expect: of the last message. Where it asks for what the user told earlier, all is taken: that may
-            stand anywhere in the dialogue.
+    None takes all. So does a last message that asks for what the user told earlier (`expect`): that may stand
+    anywhere in the dialogue.
     """
     is_told = expect is not None and expect.kind == "told"
     return tuple(messages if num is None or is_told else messages[-(2 * num + 1) :])
@@ -102,13 +92,8 @@ def with_brief(text: str | None, brief: str | None) -> str | None:
 def announced(view: Dialogue, switches: Sequence[Switch]) -> Dialogue:
     """Return the view with the announcement of each change where it was made, and only there.
 
-    Args:
-        view: a dialogue without later system messages.
-        switches: turns of this view.
-
-    Returns:
-        A dialogue of the same id and turns; a `View` where a system message
-        stands in front of a later user message.
+    It is a `View` where a system message stands in front of a later user message. The turns of `switches` are
+    those of this view, which has no later system message yet.
     """
     if not switches:
         return view
@@ -135,19 +120,10 @@ def training_view(
 ) -> Dialogue:
     """Return the dialogue as it is trained on: with the instruction in the first turn only.
 
-    Args:
-        dialogue: any dialogue. A system message of its own stays: with
-            `placement="system"` the instruction stands below it.
-        instruction: the text; None gives the dialogue back (plain samples).
-        placement: `system` puts it in the system message (the paper's "synthetic
-            system message"), `first_user` in front of the first user message.
-            `every_turn` is the sampling view: a control, not GAtt.
-        switches: changes of the instruction, each announced at its own turn. With
-            `every_turn` what is in force stands on every turn as well.
-
-    Returns:
-        A dialogue of the same id whose later turns are untouched but for the
-        control and the announcements.
+    Without an instruction (None) the dialogue is plain and stays as it is. Changes of the instruction
+    (`switches`) are announced at their own turns. `placement` says where the instruction stands: `system` in
+    the system message (the paper's "synthetic system message"), below one of the dialogue's own; `first_user`
+    in front of the first user message. `every_turn` is the sampling view: a control, not GAtt.
 
     Raises:
         DataError: a blank instruction or an unknown placement.

@@ -105,10 +105,7 @@ class Engine(Protocol):
     ) -> list[Generation]:
         """Return one reply per request, in order.
 
-        Args:
-            requests: prompts; keys are unique.
-            params: how to sample.
-            adapter: name of a loaded adapter; None is the base model.
+        Keys of requests are unique. `adapter` is the name of a loaded one; None is the base model.
 
         Raises:
             GenerationError: no reply could be had.

@@ -69,10 +69,10 @@ class EngineConfig:
     def decisive(self) -> dict[str, Any]:
         """Return the settings that change replies, for the fingerprint of a run."""
         if self.server is None:
-            found: dict[str, Any] = {"model": self.model, "dtype": self.dtype}
+            settings: dict[str, Any] = {"model": self.model, "dtype": self.dtype}
             if self.chat_template_kwargs:
-                found["chat_template_kwargs"] = {**self.chat_template_kwargs}
-            return found
+                settings["chat_template_kwargs"] = {**self.chat_template_kwargs}
+            return settings
         return {"model": self.model, "server": self.server.decisive()}
 
     @property
@@ -96,9 +96,7 @@ class EngineConfig:
 def make_engine(config: EngineConfig, adapters: Mapping[str, str | Path] | None = None) -> Engine:
     """Return the engine of a configuration.
 
-    Args:
-        config: a local model, or servers.
-        adapters: name of each adapter to its folder, or to the name under which it is served.
+    `adapters` has the folder of each by its name, or the name under which it is served.
 
     Raises:
         ConfigError: the key of a server is missing or invalid.

@@ -32,12 +32,7 @@ def attach_adapter(
     every tensor of the file must have a place in the model, and every place a tensor. Regular
     expressions in its settings are expanded against the model's modules.
 
-    Args:
-        model: a causal LM, or a `PeftModel` to add to.
-        folder: saved by `gatt train`.
-        base_name: the user's name for the model, for messages.
-        adapter_name: its name among the model's adapters.
-        is_trainable: whether training continues.
+    `base_name` is the user's name for the model, for messages. With `is_trainable` training continues.
 
     Raises:
         ModelError: no adapter in the folder, a broken one, or one of another model.
@@ -108,8 +103,7 @@ def outside_text(model: Any) -> list[str]:
 
     With adapters they would get no gradient, and several processes would wait for it for ever.
 
-    Args:
-        model: a causal LM; a model of text alone has no such layers.
+    A model of text alone has no such layers.
     """
     from torch.nn import Linear
 
@@ -161,15 +155,15 @@ def _settings(folder: Path) -> dict[str, Any]:
     path = folder / SETTINGS
     try:
         settings: dict[str, Any] = read_json(path)
-        found = settings.get("peft_type")
+        kind = settings.get("peft_type")
     except (OSError, ValueError, AttributeError) as error:
         raise ModelError(
             f"{path}: not the settings of an adapter ({one_line(error)}): expected a folder "
             "saved by `gatt train`"
         ) from None
-    if found != "LORA":
+    if kind != "LORA":
         raise ModelError(
-            f"{path}: not the settings of an adapter (peft_type is {found!r}): expected 'LORA', as in a "
+            f"{path}: not the settings of an adapter (peft_type is {kind!r}): expected 'LORA', as in a "
             "folder saved by `gatt train`"
         )
     return settings
@@ -197,8 +191,8 @@ def _ranks(settings: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _mapping(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = settings.get(name)
-    return found if isinstance(found, dict) else {}
+    value = settings.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _check_fit(

@@ -26,11 +26,7 @@ def has_patterns(settings: Mapping[str, Any]) -> bool:
 def expand_patterns(config: Any, model: Any, place: Path, base_name: str) -> None:
     """Replace the patterns of an adapter's configuration by the names of the modules that they match.
 
-    Args:
-        config: PEFT's `LoraConfig`; changed in place.
-        model: the causal LM, with or without adapters.
-        place: the file of the settings, for messages.
-        base_name: the user's name for the model, for messages.
+    PEFT's `LoraConfig` is changed in place. `place` is the file of the settings, for messages.
 
     Raises:
         ModelError: a pattern matches no module.
@@ -40,13 +36,13 @@ def expand_patterns(config: Any, model: Any, place: Path, base_name: str) -> Non
         pattern = getattr(config, name, None)
         if not isinstance(pattern, str) or _NAME.fullmatch(pattern):
             continue
-        found = list(filter(re.compile(pattern).fullmatch, names))
-        if not found and name == "target_modules":
+        modules = list(filter(re.compile(pattern).fullmatch, names))
+        if not modules and name == "target_modules":
             raise ModelError(
                 f"{place}: target_modules {pattern!r} matches no module of {base_name}, such as {names[-1]}: "
                 "use the model that the adapter was trained on"
             )
-        setattr(config, name, set(found))
+        setattr(config, name, set(modules))
     targets = config.target_modules
     if not isinstance(targets, str):
         names = [n for n in names if any(f".{n}".endswith(f".{t}") for t in targets or ())]
@@ -64,8 +60,8 @@ def expand_patterns(config: Any, model: Any, place: Path, base_name: str) -> Non
 
 def _patterns(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     ranks = [(name, key) for name in _RANKS for key in _keys(settings.get(name))]
-    found = [*((name, settings.get(name)) for name in _MODULES), *ranks]
-    return [(n, p) for n, p in found if isinstance(p, str) and not _NAME.fullmatch(p)]
+    values = [*((name, settings.get(name)) for name in _MODULES), *ranks]
+    return [(n, p) for n, p in values if isinstance(p, str) and not _NAME.fullmatch(p)]
 
 
 def _keys(value: object) -> list[Any]:

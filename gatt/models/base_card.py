@@ -41,8 +41,8 @@ def license_of(model: str) -> str | None:
     card = Path(model).expanduser() / "README.md"
     if not card.is_file():
         return None
-    found = read_card(card.read_text(encoding="utf-8", errors="replace")).data.get("license")
-    return found if isinstance(found, str) else None
+    licence = read_card(card.read_text(encoding="utf-8", errors="replace")).data.get("license")
+    return licence if isinstance(licence, str) else None
 
 
 def read_card(text: str) -> ModelCard:

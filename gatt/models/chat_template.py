@@ -109,8 +109,8 @@ def encode_text(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
 
 def shared_length(first: Sequence[object], second: Sequence[object]) -> int:
     """Return how many leading items two sequences have in common."""
-    for index, (one, other) in enumerate(zip(first, second, strict=False)):
-        if one != other:
+    for index, (item, other) in enumerate(zip(first, second, strict=False)):
+        if item != other:
             return index
     return min(len(first), len(second))
 
@@ -138,10 +138,10 @@ def _line(error: Exception) -> int | None:
     """Return the line of the template, from 1, that raised an error; None where none did."""
     if isinstance(error, jinja2.TemplateSyntaxError):
         return error.lineno
-    found, frame = None, error.__traceback__
+    line, frame = None, error.__traceback__
     while frame is not None:
         # Jinja marks the frames that stand for lines of the template.
         if "__jinja_exception__" in frame.tb_frame.f_globals:
-            found = frame.tb_lineno
+            line = frame.tb_lineno
         frame = frame.tb_next
-    return found
+    return line

@@ -33,9 +33,7 @@ _OTHERS: Final = ("*.json", "*.jinja", "*.model", "*.txt")
 def model_digest(name: str) -> str:
     """Return 16 hex digits of a base model: of its files, or of its commit on the hub.
 
-    Args:
-        name: the embedded model (converted at its first use), a folder, or a hub id (only its
-            config.json is downloaded).
+    The embedded model is converted at its first use; of a hub id only its config.json is downloaded.
 
     Raises:
         ModelError: no such model, or one without weights.
@@ -67,8 +65,8 @@ def folder_digest(folder: Path) -> str:
     if not any(path.is_file() for pattern in _WEIGHTS for path in folder.glob(pattern)):
         raise ModelError(f"{folder}: no weights ({', '.join(_WEIGHTS)}): expected a saved model")
     sha = hashlib.sha256()
-    found = {p for pattern in (*_WEIGHTS, *_OTHERS) for p in folder.glob(pattern) if p.is_file()}
-    for path in sorted(found):
+    paths = {p for pattern in (*_WEIGHTS, *_OTHERS) for p in folder.glob(pattern) if p.is_file()}
+    for path in sorted(paths):
         try:
             sha.update(f"{path.name}\0".encode())
             for part in _settings(path) if path.name == SETTINGS else _parts(path):
@@ -114,8 +112,8 @@ def _commit(name: str) -> str:
     from transformers.utils import cached_file
 
     try:
-        found = cached_file(name, "config.json")
+        path = cached_file(name, "config.json")
     except (OSError, ValueError) as error:
         raise ModelError(f"{name}: cannot look up the model: {one_line(error)}") from None
     # The folder of a snapshot in the cache has the name of its commit.
-    return Path(str(found)).parent.name[:16]
+    return Path(str(path)).parent.name[:16]

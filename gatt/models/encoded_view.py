@@ -68,11 +68,7 @@ def encode_prompt(tokenizer: Tokenizer, view: Dialogue, turn: int) -> Prompt:
 
 
 def encode_view(tokenizer: Tokenizer, view: Dialogue) -> EncodedView:
-    """Return ids and spans of a view, up to the prompt of its last user turn.
-
-    Args:
-        tokenizer: with a chat template.
-        view: at least one turn. A reply after the last user message is ignored.
+    """Return ids and spans of a view of at least one turn, up to the prompt of its last user message.
 
     Raises:
         TemplateError: no template, or it refuses the messages.
@@ -94,10 +90,7 @@ def first_refused(
 ) -> tuple[int, str] | None:
     """Return the first turn whose prompt holds a control token in a message, and the error; else None.
 
-    Args:
-        tokenizer: with a chat template.
-        view: at least one turn.
-        turns: numbers of its turns in the whole dialogue; None where it is whole.
+    `turns` are the numbers of the view's turns in the whole dialogue; None where it is whole.
     """
     left = iter(turns or range(1, view.num_turns + 1))
     turn = next(left)
@@ -115,18 +108,11 @@ def first_refused(
 def reply_span(
     tokenizer: Tokenizer, prompt: Prompt, after: Prompt, where: str, reply: str | None = None
 ) -> tuple[int, int]:
-    """Return [start, end) of the reply to a prompt within a later prompt.
-
-    Args:
-        tokenizer: with a chat template.
-        prompt: of the turn that is answered.
-        after: of a later turn.
-        where: begins the error messages.
-        reply: the expected text; None for any.
+    """Return [start, end) of the reply to a prompt within a later prompt; `reply` is the expected text.
 
     Raises:
-        DataError: the prompt is not the beginning of the later one, there is no end-of-turn token, or
-            another reply.
+        DataError: begins with `where`. The prompt is not the beginning of the later one, there is no
+            end-of-turn token, or another reply.
     """
     start = len(prompt.ids)
     if after.ids[:start] != prompt.ids:
@@ -157,28 +143,18 @@ def encode_reply(
     reply: str,
     where: str | None = None,
 ) -> tuple[int, ...]:
-    """Return the ids of a target reply to a turn, up to the token that ends the turn.
+    """Return the ids of a target reply to a turn (from 1), up to the token that ends the turn.
 
     Decoded they are, word for word, the header that the template writes between prompt and reply
-    (mostly none), the reply, and what the template writes behind it, up to and including the token that
-    stops generation. The ids are those of the joint text of prompt and reply, with one exception: after
-    a prompt that ends in white space, which would merge with the reply, they are what the model
-    generates behind the prompt.
-
-    A prompt that closes its reasoning (Gemma 4, DeepSeek-V3.1) is followed by the reply alone, whatever
-    the template writes before a finished reply.
-
-    Args:
-        tokenizer: with a chat template.
-        view: the training view.
-        turn: which turn is answered, from 1.
-        prompt_ids: ids of that turn's prompt, as in `encode_view`.
-        reply: the text of the target.
-        where: begins the error messages; None for dialogue and turn of the view.
+    (mostly none), the reply, and what the template writes behind it, up to the token that stops generation.
+    They are those of the joint text of prompt and reply; after a prompt that ends in white space, which would
+    merge with the reply, they are what the model generates behind the prompt. A prompt that closes its
+    reasoning (Gemma 4, DeepSeek-V3.1) is followed by the reply alone, whatever the template writes before a
+    finished reply.
 
     Raises:
-        DataError: a blank reply, a control token in it, a prompt or reply that the template changes, or
-            no end-of-turn token (it would never be learned).
+        DataError: begins with `where`. A blank reply, a control token in it, a prompt or reply that the
+            template changes, or no end-of-turn token (it would never be learned).
         TemplateError: the template refuses the messages.
     """
     where = where or f"dialogue {view.id!r}, turn {turn}"
@@ -201,10 +177,10 @@ def encode_reply(
         raise DataError(
             f"{where}: no end-of-turn token after the target: the model would never stop"
         )
-    found = [token for token in ids[start:end] if token in control]
-    if frame.closing and found != [*marks, *frame.closing]:
+    controls = [token for token in ids[start:end] if token in control]
+    if frame.closing and controls != [*marks, *frame.closing]:
         # Such as a tokenizer that takes a line break for a special token.
-        between = tokenizer.decode([token for token in found if token not in frame.closing])
+        between = tokenizer.decode([token for token in controls if token not in frame.closing])
         raise DataError(
             f"{where}: the tokenizer makes the control token {between!r} of a part of the target, which "
             "would end the turn there: remove it from the text"
@@ -228,24 +204,17 @@ class _Written:
 
 
 def _written(asked: str, text: str, reply: str, frame: TemplateFrame, where: str) -> _Written:
-    """Return what follows a prompt when the model gives a reply.
+    """Return what follows the prompt `asked` when the model gives a reply; `text` has both.
 
     It is what the template writes, unless the prompt closes its reasoning: then the template may omit or
     repeat before a finished reply what the prompt ends with, and the model has read it already.
-
-    Args:
-        asked: the prompt.
-        text: the messages with the reply under the template.
-        reply: the text of the target.
-        frame: of a last reply.
-        where: begins the error messages.
 
     Raises:
         DataError: the reply does not follow the prompt, or the template changes it.
     """
     shared, tail, wanted = shared_length(asked, text), frame.tail, reply.strip()
     # A mark that only begins as the other text's does is another one.
-    marks = (mark.span() for one in (asked, text) for mark in _MARK.finditer(one))
+    marks = (mark.span() for source in (asked, text) for mark in _MARK.finditer(source))
     shared = min((start for start, end in marks if start < shared < end), default=shared)
     rest = asked[shared:]
     if rest and not closes_reasoning(rest):

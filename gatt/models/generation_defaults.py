@@ -30,9 +30,7 @@ def own_decoding(model: str, *, is_greedy: bool) -> dict[str, Any]:
     Temperature and top_p are left out: every engine gets them with each request. A model without the file, or
     with one that cannot be read, asks for nothing. Nothing is downloaded.
 
-    Args:
-        model: as `gatt.models.load.resolve` takes it.
-        is_greedy: whether replies are greedy, so that what only narrows the draw counts for nothing.
+    With `is_greedy` what only narrows the draw counts for nothing.
 
     Raises:
         ModelError: no such model.
@@ -42,14 +40,14 @@ def own_decoding(model: str, *, is_greedy: bool) -> dict[str, Any]:
     if not Path(place).is_dir():
         path = try_to_load_from_cache(place, FILE)
     try:
-        found = read_json(Path(path)) if isinstance(path, (str, Path)) else None
+        settings = read_json(Path(path)) if isinstance(path, (str, Path)) else None
     except (OSError, ValueError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         return {}
     neutral = _NEUTRAL if is_greedy else _NEUTRAL | _NEUTRAL_DRAWN
     return {
-        name: found[name]
+        name: settings[name]
         for name, values in neutral.items()
-        if found.get(name) is not None and found[name] not in values
+        if settings.get(name) is not None and settings[name] not in values
     }

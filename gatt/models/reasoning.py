@@ -33,19 +33,17 @@ def opens_reasoning(prompt: str) -> bool:
 
 def from_mark(text: str) -> str:
     """Return the end of a generation prompt from its first mark of reasoning on; empty without one."""
-    found = REASONING.search(text)
-    if found is None:
+    mark = REASONING.search(text)
+    if mark is None:
         return ""
-    return text[max(0, *(text.rfind(sign, 0, found.start()) for sign in "<[\n")) :]
+    return text[max(0, *(text.rfind(sign, 0, mark.start()) for sign in "<[\n")) :]
 
 
 def without_reasoning(text: str, *, is_cut: bool, is_opened: bool = False) -> str:
     """Return the reply without its reasoning; empty where the reply was cut within the reasoning.
 
-    Args:
-        text: the decoded reply.
-        is_cut: whether a limit ended it.
-        is_opened: whether the prompt opens the reasoning, so that the text has no opening mark.
+    `is_cut` says whether a limit ended the text, `is_opened` whether the prompt opens the reasoning, so that
+    the text has no opening mark.
     """
     before, mark, reply = text.partition(_CLOSE)
     begins_with_it = before.lstrip().startswith(_OPEN)

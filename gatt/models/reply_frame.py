@@ -104,9 +104,9 @@ def _opening(tokenizer: Tokenizer) -> str:
 def _around_reply(tokenizer: Tokenizer, in_history: bool) -> tuple[str, str]:
     """Return the text before a reply of one letter, and the text after it."""
     later = (Message("user", "c"),) if in_history else ()
-    one, other = (
+    text, other_text = (
         render(tokenizer, (*_QUESTION, Message("assistant", reply), *later), in_history)
         for reply in ("b", "d")
     )
-    before = one[: shared_length(one, other)]
-    return before, one[len(before) + 1 :]
+    before = text[: shared_length(text, other_text)]
+    return before, text[len(before) + 1 :]

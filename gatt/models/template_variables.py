@@ -56,18 +56,14 @@ def check_template_variables(variables: Mapping[str, Any]) -> None:
 def set_template_variables(tokenizer: Any, variables: Mapping[str, TemplateValue]) -> None:
     """Set variables of a tokenizer's chat template.
 
-    Args:
-        tokenizer: changed in place.
-        variables: name to value.
-
     Raises:
         TemplateError: no chat template, or it does not read such a variable.
     """
     if not variables:
         return
-    known = read_by_template(tokenizer)
+    read = read_by_template(tokenizer)
     for variable in variables:
-        if variable not in known:
+        if variable not in read:
             raise TemplateError(
                 f"{getattr(tokenizer, 'name_or_path', '') or 'the model'}: its chat template has no "
                 f"variable {variable!r}: leave it out of chat_template_kwargs, or name one that it reads"
@@ -108,14 +104,14 @@ def read_variables(folder: Path) -> dict[str, TemplateValue]:
     if not path.is_file():
         return {}
     try:
-        found = dict(read_json(path))
-        check_template_variables(found)
+        variables = dict(read_json(path))
+        check_template_variables(variables)
     except (OSError, ValueError, TypeError):
         raise DataError(
             f"{path}: broken: expected an object of names and values, as training writes it; delete it to "
             "use the chat template as it is"
         ) from None
-    return found
+    return variables
 
 
 def _variables(template: str) -> set[str]:

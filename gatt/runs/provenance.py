@@ -57,13 +57,13 @@ def cores(num: int) -> str:
 
 def versions() -> dict[str, str | None]:
     """Return the installed version of each of `PACKAGES`; None for one that is missing."""
-    found: dict[str, str | None] = {}
+    installed: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            installed[name] = None
+    return installed
 
 
 def _command() -> list[str]:

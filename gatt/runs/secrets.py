@@ -38,8 +38,8 @@ def key_in(value: object, place: str = "") -> str | None:
         plain = re.sub(r"[^a-z0-9]", "", name.lower())
         if isinstance(item, str) and item and _SECRET_FIELD.fullmatch(plain):
             return here
-        if (found := key_in(item, here)) is not None:
-            return found
+        if (inner := key_in(item, here)) is not None:
+            return inner
     return None
 
 

@@ -151,15 +151,15 @@ class RecordStore:
 
     def keys(self, field: str) -> set[str]:
         """Return the values of a field over all rows, as strings; `StoreError` for a row without it."""
-        found = set()
+        keys = set()
         for line in scan_lines(self.path):
             if field not in line.record:
                 raise StoreError(
                     f"{self.path} line {line.number}: no {field!r} (found keys: "
                     f"{', '.join(line.record) or 'none'}): delete the file to start over"
                 )
-            found.add(str(line.record[field]))
-        return found
+            keys.add(str(line.record[field]))
+        return keys
 
     def _claim(self) -> None:
         """Write the meta file, or check that it is the one of this run.
@@ -173,12 +173,12 @@ class RecordStore:
         if is_empty or not any(line.is_terminated for line in scan_lines(self.path)):
             atomic_write_json(path, self.meta)
             return
-        found = read_meta(self.path)
+        written = read_meta(self.path)
         for key in ("kind", "schema", "fingerprint"):
-            if found.get(key) != self.meta[key]:
+            if written.get(key) != self.meta[key]:
                 raise StoreError(
-                    f"{self.path}: belongs to another run: {key} {found.get(key)!r}, expected "
-                    f"{self.meta[key]!r}{differences(found.get('describe'), self.meta['describe'])}: "
+                    f"{self.path}: belongs to another run: {key} {written.get(key)!r}, expected "
+                    f"{self.meta[key]!r}{differences(written.get('describe'), self.meta['describe'])}: "
                     f"{_WAY_OUT}"
                 )
 
@@ -203,16 +203,16 @@ def read_meta(path: Path) -> dict[str, Any]:
     """
     place = meta_path(path)
     try:
-        found = read_json(place)
+        meta = read_json(place)
     except OSError as error:
         raise StoreError(
             f"{place}: cannot read: {error.strerror}: expected it beside the rows"
         ) from None
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        meta = None
+    if not isinstance(meta, dict):
         raise StoreError(f"{place}: broken JSON, expected the store's description: {_WAY_OUT}")
-    return found
+    return meta
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
@@ -243,10 +243,10 @@ def parsed_records(
     try:
         for line in scan_lines(path, allow_broken_end=False, allow_torn_end=not is_whole):
             try:
-                found = parse(line.number, line.record)
+                parsed = parse(line.number, line.record)
             except DataError as error:
                 raise DataError(f"{path} line {line.number}: {error}") from None
-            yield line.number, found
+            yield line.number, parsed
     except OSError as error:
         raise DataError(f"{path}: cannot read: {error.strerror}: check the path") from None
     except StoreError as error:
@@ -263,16 +263,16 @@ def _encode(record: Mapping[str, Any]) -> bytes:
         return json.dumps(line, allow_nan=False).encode("ascii") + b"\n"
 
 
-def differences(found: object, expected: object) -> str:
+def differences(before: object, expected: object) -> str:
     """Return the dotted keys that differ between two descriptions, as a part of an error message.
 
     Only the first few are shown; the text is empty where none differs.
     """
-    old, new = _flat(found, ""), _flat(expected, "")
+    old, new = _flat(before, ""), _flat(expected, "")
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     shown = [f"{key} {old.get(key)!r} -> {new.get(key)!r}" for key in keys[:_MOST_DIFFERENCES]]
-    more = f" and {len(keys) - len(shown)} more" if len(keys) > len(shown) else ""
-    return f" (changed: {', '.join(shown)}{more})" if shown else ""
+    rest = f" and {len(keys) - len(shown)} more" if len(keys) > len(shown) else ""
+    return f" (changed: {', '.join(shown)}{rest})" if shown else ""
 
 
 def _flat(value: object, prefix: str) -> dict[str, object]:

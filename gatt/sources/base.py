@@ -112,12 +112,8 @@ def select(
 ) -> list[Dialogue]:
     """Return the dialogues that the configuration asks for, in the order of its seed.
 
-    Args:
-        candidates: every dialogue of the source; those without a whole exchange,
-            exact duplicates, too short ones and those of other parts are dropped.
-        config: lengths, number and seed.
-        report: counts of the source, added to here.
-        part: only dialogues that `partition` puts there; None is all.
+    Dialogues without a whole exchange, exact duplicates, too short ones and those of other parts are dropped,
+    and counted in `report`.
 
     Raises:
         DataError: nothing is left; says what the longest dialogue was.

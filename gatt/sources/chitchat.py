@@ -32,9 +32,7 @@ def read(
     A chat is screened as a whole, also what a later cut takes away: which
     chats there are must not depend on `max_turns`.
 
-    Args:
-        config: not used here; lengths are `select`'s.
-        report: gets one reason for every chat that is not yielded.
+    `report` gets one reason for every chat that is not yielded.
 
     Raises:
         ConfigError: the package is not installed.
@@ -123,8 +121,7 @@ SHARED_WORDS = frozenset({"a", "as", "do", "he", "me", "no", "so", "u"})
 def problem_of(messages: Sequence[str]) -> str | None:
     """Return the first reason why a dialogue is dropped, or None for a clean one.
 
-    Args:
-        messages: all its messages, normalised; none of them empty.
+    Its messages are normalised; none of them is empty.
     """
     if any(len(m.split()) > MAX_WORDS for m in messages):
         return "message too long"
@@ -147,7 +144,7 @@ def _is_english(messages: Sequence[str]) -> bool:
     foreign = 0 if letters.isascii() else sum(c.isalpha() and not c.isascii() for c in letters)
     words_of = [_words(m) for m in messages]
     words = [w for ws in words_of for w in ws]
-    known = sum(w in common for w in words)
+    num_common = sum(w in common for w in words)
     # A whole sentence without one function word is another language in an English chat.
     is_mixed = any(
         len(ws) >= 8 and len(set(ws)) >= 6 and only_english.isdisjoint(ws) for ws in words_of
@@ -155,7 +152,7 @@ def _is_english(messages: Sequence[str]) -> bool:
     return (
         bool(words)
         and foreign <= MAX_FOREIGN_LETTER_SHARE * num_letters
-        and known >= MIN_ENGLISH_SHARE * len(words)
+        and num_common >= MIN_ENGLISH_SHARE * len(words)
         and not is_mixed
     )
 
@@ -191,8 +188,8 @@ def _english_words() -> frozenset[str]:
 
 @cache
 def _personal_data() -> tuple[re.Pattern[str], ...]:
-    found: dict[str, str] = yaml.safe_load(_text("personal_data.yaml"))
-    return tuple(re.compile("".join(pattern.splitlines())) for pattern in found.values())
+    patterns: dict[str, str] = yaml.safe_load(_text("personal_data.yaml"))
+    return tuple(re.compile("".join(pattern.splitlines())) for pattern in patterns.values())
 
 
 def _text(name: str) -> str:

@@ -99,14 +99,14 @@ def conversation(
     questions, talk = iter(pool.questions), iter(pool.small_talk)
     turns = []
     for turn in range(1, num_turns + 1):
-        found = placed.get(turn) or next(questions if turn in asked else talk, None)
-        if found is None:
+        placed_turn = placed.get(turn) or next(questions if turn in asked else talk, None)
+        if placed_turn is None:
             raise ConfigError(
                 f"source {config.name!r}: {num_turns} turns, {len(asked)} of them asked: more than the "
                 f"{len(pool.questions)} questions and {len(pool.small_talk)} turns of small talk of this part: "
                 "lower max_turns, or change 'asked'"
             )
-        turns.append(found)
+        turns.append(placed_turn)
     pairs = ((Message("user", t.say, t.expect), Message("assistant", t.reply)) for t in turns)
     return Dialogue(identity, tuple(message for pair in pairs for message in pair))
 
@@ -156,8 +156,8 @@ def _pool(bank: Bank, rng: random.Random) -> Pool:
     )
 
 
-def _told(told: Told) -> tuple[Turn, Turn]:
-    return Turn(told.tell, told.tell_reply), Turn(told.ask, told.reply, told.expectation)
+def _told(fact: Told) -> tuple[Turn, Turn]:
+    return Turn(fact.tell, fact.tell_reply), Turn(fact.ask, fact.reply, fact.expectation)
 
 
 def written_small_talk(part: SplitName | None, rng: random.Random) -> list[Turn]:
@@ -178,8 +178,8 @@ def _of_people(part: SplitName, num_turns: int, rng: random.Random) -> list[Turn
 
 @cache
 def _chats(part: SplitName) -> tuple[Dialogue, ...]:
-    found = chitchat.read(SourceConfig(), SourceReport("chitchat"))
-    return tuple(dialogue for dialogue in found if partition(dialogue.id) == part)
+    dialogues = chitchat.read(SourceConfig(), SourceReport("chitchat"))
+    return tuple(dialogue for dialogue in dialogues if partition(dialogue.id) == part)
 
 
 def _shuffled(rows: Sequence[Choice], rng: random.Random) -> list[Choice]:

@@ -113,7 +113,7 @@ def _turn(row: object) -> Turn:
 
 def _texts(row: Mapping[str, Any], name: str) -> list[str]:
     value = row.get(name)
-    found = value if isinstance(value, list) else [] if value is None else [value]
-    if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in found):
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    if any(isinstance(item, bool) or not isinstance(item, str | int | float) for item in items):
         raise DataError(f"{name!r} is {value!r}: expected a text or a list of texts")
-    return [str(one).strip() for one in found if str(one).strip()]
+    return [str(item).strip() for item in items if str(item).strip()]

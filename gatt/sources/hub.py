@@ -33,10 +33,8 @@ def read(config: SourceConfig, report: SourceReport) -> Iterator[Dialogue]:
     Rows of other people's data that are no dialogue are counted and left out, up to `max_lost`. A row
     without an id is named by its position.
 
-    Args:
-        config: `path` is a hub id, a folder saved by `save_to_disk` or of data files, or one file; the seed
-            shuffles a stream before `max_rows` cuts it.
-        report: gets the counts.
+    `path` is a hub id, a folder saved by `save_to_disk` or of data files, or one file; the seed shuffles a
+    stream before `max_rows` cuts it.
 
     Raises:
         ConfigError: a configuration of what has none.

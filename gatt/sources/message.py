@@ -63,14 +63,9 @@ class LostRowError(DataError):
 def spoken(item: object, where: str, changes: Changes) -> Iterator[tuple[str, str]]:
     """Yield role and text of a message; of both sides, for an object of a prompt and a response.
 
-    Args:
-        item: an object with a speaker (one of `ROLE_KEYS`) and a text (one of `TEXT_KEYS`), or with a field
-            for each speaker, of `PAIR_KEYS` or named after the speaker.
-        where: its place, for messages.
-        changes: gets what was altered.
-
-    Yields:
-        `user`, `assistant` or `system`, and the text, which may be blank.
+    It is an object with a speaker (one of `ROLE_KEYS`) and a text (one of `TEXT_KEYS`), or with a field for
+    each speaker, of `PAIR_KEYS` or named after the speaker. The role is `user`, `assistant` or `system`; the
+    text may be blank.
 
     Raises:
         LostRowError: see `gatt.sources.reasons`; also for a call of a tool.
@@ -175,16 +170,16 @@ def _part(part: object, where: str, changes: Changes) -> str:
 
 
 def _role(names: Mapping[str, object], where: str, changes: Changes) -> str:
-    known: dict[str, str] = {}
+    by_role: dict[str, str] = {}
     for name in names.values():
         if isinstance(name, Mapping):  # {"author": {"role": "user"}}
             name = name.get("role") or name.get("name")
         if isinstance(name, str) and (role := SPEAKERS.get(name.strip().strip(":").casefold())):
-            known.setdefault(role, name)
-    if len(known) != 1:
+            by_role.setdefault(role, name)
+    if len(by_role) != 1:
         shown = ", ".join(str(name)[:40] for name in names.values())
         raise LostRowError(UNKNOWN_SPEAKER, f"{where}: {shown!r}")
-    ((role, name),) = known.items()
+    ((role, name),) = by_role.items()
     if role == "tool":
         raise LostRowError(TOOLS, f"{where}: {name!r}")
     if name != role:

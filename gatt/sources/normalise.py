@@ -62,9 +62,8 @@ def normalise(row: object, column: str | None = None) -> Normalised:
     `gatt.sources.chitchat`. Blank messages, what the assistant says before the user, and system messages after
     the first other one are left out. A `system` field becomes the system message.
 
-    Args:
-        row: an object, or the bare list of its messages.
-        column: the field with the messages; None takes the first of `COLUMNS` that holds something.
+    `row` is an object, or the bare list of its messages. They stand in `column`; None takes the first of
+    `COLUMNS` that holds something.
 
     Raises:
         LostRowError: no dialogue can be made of it, or one of no use here (images, tools).
@@ -220,6 +219,6 @@ def _from_text(text: str) -> object:
 def _from_columns(turns: Mapping[Any, Any]) -> object:
     """Return the rows of an object of lists, which `datasets` makes of a sequence; None for another one."""
     lists = list(turns.values())
-    if not all(isinstance(one, list) and len(one) == len(lists[0]) for one in lists):
+    if not all(isinstance(column, list) and len(column) == len(lists[0]) for column in lists):
         return None
     return [dict(zip(turns, values, strict=True)) for values in zip(*lists, strict=True)]

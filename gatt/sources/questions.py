@@ -63,16 +63,11 @@ def make_scripts(config: SourceConfig, num: int, part: SplitName | None = None) 
     from those of the same part: a question of the training is then never one
     of the evaluation.
 
-    Args:
-        config: lengths and seed.
-        num: of scripts; the source has no end.
-        part: only scripts of this part; None mixes all parts.
-
     Raises:
         ConfigError: a part has too few messages for `min_turns`.
     """
-    known = question_bank()
-    pools = {p: [m for t, m in known.topics.items() if partition(t) == p] for p in PARTS}
+    bank = question_bank()
+    pools = {p: [m for t, m in bank.topics.items() if partition(t) == p] for p in PARTS}
     scripts: list[Script] = []
     for index in count():
         if len(scripts) == num:
@@ -86,7 +81,7 @@ def make_scripts(config: SourceConfig, num: int, part: SplitName | None = None) 
                     f"source 'questions': min_turns is {config.min_turns}, but the topics of part "
                     f"{own_part!r} have {longest} messages: lower min_turns or use another source"
                 )
-            turns = _chain(pools[own_part], known.openers, config.max_turns, rng)
+            turns = _chain(pools[own_part], bank.openers, config.max_turns, rng)
             scripts.append(Script(identity, turns))
     return scripts
 
@@ -115,14 +110,8 @@ def answered_questions(
     redone as a whole, and what the file lacks of it is added: with the same engine on
     the same machine the file equals, byte for byte, the one of a run left alone.
 
-    Args:
-        config: lengths and seed, and the number of dialogues.
-        part: whose topics are asked; None mixes all.
-        num: of dialogues, if the configuration names none.
-        engine: makes the engine, only if an answer is missing.
-        params: how answers are drawn.
-        path: JSONL file of the answered dialogues; what stands there is used.
-        model: name of the answering model; another one does not fit the file.
+    `num` counts where the configuration names no number. The engine is made only if an answer is missing;
+    another `model` does not fit the file.
 
     Raises:
         ConfigError: too few topics.
@@ -167,10 +156,7 @@ def answer_scripts(
     A reply that the length limit cut is cut back to its last whole sentence. A
     script with a reply of which nothing is left is dropped.
 
-    Args:
-        engine: who answers; it sees the dialogue so far and no system message.
-        scripts: what is asked; ids are unique.
-        params: how replies are drawn.
+    The engine sees the dialogue so far and no system message. Ids of scripts are unique.
 
     Raises:
         GenerationError: the engine gave no reply.

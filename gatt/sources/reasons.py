@@ -73,8 +73,7 @@ CHANGE_NOTES: Final[Mapping[str, str]] = {
 def advice(dropped: Mapping[str, int]) -> str:
     """Return what helps against the most frequent reason that has an advice.
 
-    Args:
-        dropped: reasons with their counts; of `LOST`, of `UNUSED`, or others, such as a source's own screen.
+    The reasons are of `LOST`, of `UNUSED`, or others, such as a source's own screen.
     """
     table = {**LOST, **UNUSED}
     helped = {reason: count for reason, count in dropped.items() if count and reason in table}

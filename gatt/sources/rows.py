@@ -36,10 +36,7 @@ def dialogues_of(
 ) -> Iterator[Dialogue]:
     """Yield the dialogues of rows; a row without an id is named after the source and its number.
 
-    Args:
-        rows: of one source.
-        config: the column of the messages, and how many rows may be lost.
-        report: gets what was read, changed and dropped, with an example for each reason.
+    `report` gets what was read, changed and dropped, with an example for each reason.
 
     Raises:
         DataError: after the last row: more than `max_lost` rows are lost; with the counts, the first

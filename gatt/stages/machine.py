@@ -54,8 +54,7 @@ class Machine:
 def num_weights(model: str) -> int | None:
     """Return about how many weights a model has, from its files or else its name; None if neither says.
 
-    Args:
-        model: as `model:` takes it; nothing is downloaded or loaded.
+    Nothing is downloaded or loaded.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -123,9 +122,7 @@ class Settings:
 def choose_settings(weights: int | None, machine: Machine) -> Settings:
     """Return the settings for a model on a machine.
 
-    Args:
-        weights: of the model; None where nobody knows, which is taken for 8 billion.
-        machine: that will train.
+    Unknown weights are taken for 8 billion.
     """
     number, has_gpu = weights or _UNKNOWN, machine.device == "cuda"
     rate, why = next((rate, why) for most, rate, why in RATES if number <= most)

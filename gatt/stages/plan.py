@@ -79,8 +79,7 @@ def print_line(line: str) -> None:
 def show_plan(stages: Sequence[tuple[str, Any, str]]) -> int:
     """Say what each stage would do, and return the exit status of the command.
 
-    Args:
-        stages: name, configuration and `PLAN` of each, in the order in which they run.
+    `stages` are name, configuration and `PLAN` of each, in the order in which they run.
 
     Raises:
         GattError: data, a catalogue or a folder that the stage itself would refuse.
@@ -93,12 +92,14 @@ def show_plan(stages: Sequence[tuple[str, Any, str]]) -> int:
         print_line(f"[{number}/{len(stages)}] {name} -> {config.output_dir}")
         print_line(f"      {plan.summary}; done: {plan.done}")
         print_line(f"      tokens: {plan.tokens or 'not known'}")
-        *cost, told = _cost(plan, tried)
+        *cost, line = _cost(plan, tried)
         costs.append(cost)
-        print_line(f"      {told}")
-    for model, (_, _, told) in tried.items():
-        print_line(f"{model}: {told}")
-    seconds, hours = ([one for one in some if one is not None] for some in zip(*costs, strict=True))
+        print_line(f"      {line}")
+    for model, (_, _, line) in tried.items():
+        print_line(f"{model}: {line}")
+    seconds, hours = (
+        [value for value in some if value is not None] for some in zip(*costs, strict=True)
+    )
     if not seconds and not hours:
         print_line("all: not known; nothing was written")
         return 0

@@ -30,7 +30,7 @@ from typing import Any, Final
 from gatt.cli import commands, load_command
 from gatt.config.load import config_dict, config_file, load_config
 from gatt.errors import ConfigError
-from gatt.runs.yaml_file import Source
+from gatt.runs.values import Source
 
 STAGES: Final = ("synth", "train", "eval")
 """In the order in which they run; each name is a command."""
@@ -70,10 +70,8 @@ class PipelineRun:
 def load_run(path: Path, overrides: Sequence[str] = ()) -> PipelineRun:
     """Return the run of a file and dotted overrides (`train.learning_rate=1e-4`).
 
-    Args:
-        path: the file, the folder that holds it as `run.yaml`, or the name of one that is shipped, such as
-            `demo`.
-        overrides: set above it.
+    `path` is the file, the folder that holds it as `run.yaml`, or the name of one that is shipped, such as
+    `demo`.
 
     Raises:
         ConfigError: no such file; with every problem of every stage: unknown keys, values out
@@ -120,12 +118,9 @@ def load_stages(
 ) -> tuple[Any, list[Stage]]:
     """Return a configuration whose keys are stages, and the stages that it has.
 
-    Args:
-        names: of commands, each an optional key with the configuration of that command.
-        path: the file; None for overrides alone.
-        overrides: dotted, above the file.
-        further_keys: with their types, and a field where they may be left out.
-        preset: returns values below those of the file and the overrides, which it is given.
+    `names` are commands, each an optional key with the configuration of that command. `further_keys` come with
+    their types, and a field where they may be left out. `preset` returns values below those of the file and the
+    overrides, which it is given.
 
     Raises:
         ConfigError: with every problem of every stage.

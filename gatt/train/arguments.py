@@ -108,10 +108,10 @@ def given_arguments(args: SFTConfig) -> SFTConfig:
     defaults = {field.name: field.default for field in fields(SFTConfig)}
     unread = [name for name in REFUSED if getattr(args, name) != defaults[name]]
     if unread:
-        told = "; ".join(
+        problems = "; ".join(
             f"{name} is {getattr(args, name)!r}, expected {defaults[name]!r}" for name in unread
         )
-        raise ConfigError(f"args: {told}: GattTrainer has rows and a loss of its own")
+        raise ConfigError(f"args: {problems}: GattTrainer has rows and a loss of its own")
     args = copy.copy(args)
     for name, value in FORCED.items():
         setattr(args, name, value)

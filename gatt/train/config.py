@@ -297,7 +297,7 @@ class TrainConfig:
         ]  # fmt: skip
         # Short data are padded to a whole optimiser step.
         num_rows = self.per_device_train_batch_size * self.gradient_accumulation_steps
-        found = {
+        checks = {
             "samples is empty: expected at least one file of `gatt synth`": not self.samples,
             f"seed is {self.seed}: expected below 2**32, as NumPy takes it": self.seed >= 2**32,
             f"per_device_train_batch_size times gradient_accumulation_steps is {num_rows}: expected at "
@@ -324,7 +324,7 @@ class TrainConfig:
             f"max_tokens_per_row is {self.max_tokens_per_row}: expected at least max_length "
             f"({self.max_length})": self.max_tokens_per_row < self.max_length,
         }
-        problems += [problem for problem, is_there in found.items() if is_there]
+        problems += [problem for problem, is_there in checks.items() if is_there]
         _raise(problems)
 
 

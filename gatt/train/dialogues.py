@@ -18,11 +18,10 @@ OWN: Final = "own"
 def samples_of(rows: Iterable[Any]) -> Iterator[GattSample]:
     """Yield the sample of each row, in order.
 
-    Args:
-        rows: each a mapping: a sample as `gatt synth` writes it, or `messages` in chat form. The system message
-            is the instruction; without one the dialogue is a plain one. `targets`, a text or None for each
-            user message, are the replies to learn, and the messages' own replies are then the history only;
-            without `targets` each of these replies is learned as well. `id` may name the row.
+    A row is a sample as `gatt synth` writes it, or has `messages` in chat form. The system message is the
+    instruction; without one the dialogue is a plain one. `targets`, a text or None for each user message, are
+    the replies to learn, and the messages' own replies are then the history only; without `targets` each of
+    these replies is learned as well. `id` may name the row.
 
     Raises:
         DataError: a row that is none of these, with its number from 1.

@@ -40,10 +40,7 @@ def fresh_adapter(model: Any, config: TrainConfig) -> LoraConfig:
 def check_positions(model: Any, name: str, num_positions: int) -> None:
     """Refuse rows longer than a table of positions, and warn where rotary positions go on.
 
-    Args:
-        model: a causal LM.
-        name: the user's name for it, for messages.
-        num_positions: tokens of the longest prompt with its target.
+    `num_positions` are the tokens of the longest prompt with its target.
 
     Raises:
         ConfigError: says what the model has.

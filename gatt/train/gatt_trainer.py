@@ -15,7 +15,7 @@ from gatt.errors import ConfigError
 from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import set_template_variables
 from gatt.runs.provenance import jsonable
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.train.arguments import given_arguments, training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.data.rows import build_rows
@@ -163,11 +163,7 @@ def _name_of(model: Any) -> str:
 
 
 def _config(name: str, args: Any, settings: Mapping[str, Any]) -> TrainConfig:
-    """Return the settings of this project.
-
-    Raises:
-        ConfigError: see `GattTrainer`.
-    """
+    """Return the settings of this project."""
     if isinstance(args, TrainConfig):
         if settings:
             raise ConfigError(f"{', '.join(settings)}: expected within args, a TrainConfig")

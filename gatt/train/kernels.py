@@ -40,9 +40,7 @@ class CompileFirst(TrainerCallback):  # type: ignore[misc]
     rows have no target, so that no weight moves; draws and counts are as if they had not been. What the
     teacher of `distil` reads has lengths of its own, which are compiled when they are first met.
 
-    Args:
-        trainer: of the run.
-        has_reference: whether steps also have forward passes without gradient.
+    With `has_reference` steps also have forward passes without gradient.
     """
 
     def __init__(self, trainer: RowTrainer, *, has_reference: bool) -> None:
@@ -55,14 +53,14 @@ class CompileFirst(TrainerCallback):  # type: ignore[misc]
         lengths = trainer.kernel_lengths
         if not lengths:
             return
-        told = " and ".join(f"{length:,}" for length in lengths)
+        listed = " and ".join(f"{length:,}" for length in lengths)
         if trainer.is_deepspeed_enabled:
             # Its backward pass takes a step of the optimiser.
-            log.info("attention: compiled for rows of %s tokens when they are first met", told)
+            log.info("attention: compiled for rows of %s tokens when they are first met", listed)
             return
         log.info(
             "attention: compiling for rows of %s tokens before the first step (kept in %s)",
-            told, os.environ.get(VARIABLE),
+            listed, os.environ.get(VARIABLE),
         )  # fmt: skip
         start = time.monotonic()
         device = trainer.args.device

@@ -45,19 +45,18 @@ def read_training(adapter: Path) -> TrainingRecord | None:
 
     A file that cannot be read is named in the log: a report is worth more than what it lacks.
 
-    Args:
-        adapter: its folder; None is returned for anything else, such as a name that a server knows.
+    Anything that is no folder, such as a name that a server knows, has no training.
     """
     path = adapter.parent / FILE
     if not (path.is_file() and (adapter / SETTINGS_FILE).is_file()):
         return None
     try:
-        found = read_json(path)
-        if found["status"] != "finished":
+        record = read_json(path)
+        if record["status"] != "finished":
             return None
-        data, result, made = found["data"], found["result"], found["provenance"]
+        data, result, made = record["data"], record["result"], record["provenance"]
         return TrainingRecord(
-            objective=found["config"]["objective"],
+            objective=record["config"]["objective"],
             num_steps=result["num_steps"],
             seconds=result["seconds"],
             hardware=", ".join(made["gpus"]) or made["cpu"],

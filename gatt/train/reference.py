@@ -28,12 +28,6 @@ class Reference:
 
         A checkpoint is loaded later, so a resumed run has the same copies.
 
-        Args:
-            model: the `PeftModel` that is trained.
-            objectives: of the run.
-            config: of the run.
-            accelerator: of the trainer.
-
         Raises:
             ConfigError: an adapter with biases; for the start of training also weights that are spread over
                 the processes, or an adapter of the LM head.
@@ -62,14 +56,7 @@ class Reference:
         backend: Backend,
         lengths: Sequence[int],
     ) -> torch.Tensor | None:
-        """Return `reference_hidden` of a batch; None where no objective needs it.
-
-        Args:
-            model: as the trainer's `compute_loss` gets it.
-            inputs: a batch of `GattCollator`.
-            backend: of the attention of packed rows.
-            lengths: that packed rows are padded to.
-        """
+        """Return `reference_hidden` of a batch; None where no objective needs it."""
         if not self.is_needed:
             return None
         is_needed = bool(self._objectives.reads_reference(inputs).any())

@@ -29,8 +29,8 @@ from gatt.models.load import load_config, load_model, load_tokenizer, require_bi
 from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
 from gatt.train.config import TrainConfig
-from gatt.train.data.rows import forget_rows, rows_of_run
-from gatt.train.data.samples import RowReport
+from gatt.train.data.kept_rows import forget_rows, rows_of_run
+from gatt.train.data.report import RowReport
 from gatt.train.run_folder import (
     BEST_ADAPTER,
     FILES,
@@ -86,12 +86,7 @@ class PreparedRun:
     """All dialogues that the adapter will have been trained on, None where some are not known."""
 
     def save_adapter(self, target: Path, result: Mapping[str, Any]) -> None:
-        """Save the adapter as it is; every process calls it.
-
-        Args:
-            target: its folder.
-            result: see `gatt.train.run_folder.write_adapter`.
-        """
+        """Save the adapter as it is; every process calls it."""
         draft = target.with_name(f".{target.name}.tmp")
         is_main = current_runtime().is_main_process
         if is_main:
@@ -111,7 +106,6 @@ def train(config: TrainConfig) -> TrainResult:
     is then the same to the bit.
 
     Raises:
-        GattError: see `prepare`.
         StoreError: another run is training into the same folder.
         TrainingError: the loss is NaN or infinite.
     """
@@ -138,10 +132,10 @@ def _claim(config: TrainConfig, store: TrainStore, held: contextlib.ExitStack) -
     Chat templates print that day.
     """
     held.callback(store.lock().release)
-    found = (store.read() or {}) if config.resume else {}
-    if found.get("status") == "finished" and (store.adapter / FILES[0]).is_file():
-        return found
-    return {"day": found.get("day", printed_day().isoformat())}
+    record = (store.read() or {}) if config.resume else {}
+    if record.get("status") == "finished" and (store.adapter / FILES[0]).is_file():
+        return record
+    return {"day": record.get("day", printed_day().isoformat())}
 
 
 def open_store(config: TrainConfig, args: Any) -> TrainStore:
@@ -168,16 +162,11 @@ def open_store(config: TrainConfig, args: Any) -> TrainStore:
 def prepare(config: TrainConfig, args: Any, store: TrainStore) -> PreparedRun:
     """Return the trainer of a run with its rows, which are kept in its folder; nothing is trained yet.
 
-    Args:
-        config: of the run.
-        args: of `gatt.train.arguments.training_arguments`.
-        store: of `open_store`.
-
     Raises:
         ConfigError: settings that the model or the device cannot take, or an adapter that does not fit.
         DataError: broken samples or marks of the first adapter; dialogues to track that are trained on.
         CatalogError: a suite to track whose instructions cannot be drawn.
-        TrainingError: too little is left to learn (`gatt.train.data.samples.refuse_too_few`).
+        TrainingError: too little is left to learn (`gatt.train.data.report.refuse_too_few`).
         ModelError: model or first adapter cannot be loaded.
         TemplateError: the model has no chat template under which replies can be learned.
     """
@@ -196,8 +185,8 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> PreparedRun:
     if config.track:
         from gatt.train.tracking import make_train_evaluator
 
-        known = rows.trained_on | earlier if earlier else rows.trained_on
-        evaluator = make_train_evaluator(config, known)
+        seen = rows.trained_on | earlier if earlier else rows.trained_on
+        evaluator = make_train_evaluator(config, seen)
     model = load_model(
         config.model,
         dtype="bfloat16" if args.bf16 else "float32",
@@ -256,19 +245,19 @@ def _trained_before(config: TrainConfig) -> TrainedOn | None:
     """
     if config.init_adapter is None:
         return TrainedOn.of((), ())
-    found = read_marks(config.init_adapter)
-    if found is None or found.entries is None:
+    marks = read_marks(config.init_adapter)
+    if marks is None or marks.entries is None:
         log.warning(
             "%s does not say which %s it was trained on: the adapter made of it will not say either",
-            config.init_adapter, "dialogues" if found is None else "catalogue entries",
+            config.init_adapter, "dialogues" if marks is None else "catalogue entries",
         )  # fmt: skip
-    return found
+    return marks
 
 
 def _run(prepared: PreparedRun, day: date) -> TrainResult:
     """Train from the last checkpoint on and write the adapter."""
     config, trainer, store = prepared.config, prepared.trainer, prepared.store
-    more: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "day": day.isoformat(),
         "config": config_dict(config),
         "data": prepared.report.as_dict(),
@@ -279,7 +268,7 @@ def _run(prepared: PreparedRun, day: date) -> TrainResult:
         store.remove_checkpoints(only_torn=config.resume)
         if not config.resume:
             shutil.rmtree(store.best_adapter, ignore_errors=True)
-        store.write("running", **more)
+        store.write("running", **facts)
         save_config(config, store.folder / "config.yaml")
     wait_for_everyone()
     checkpoint = get_last_checkpoint(str(store.folder))
@@ -294,12 +283,12 @@ def _run(prepared: PreparedRun, day: date) -> TrainResult:
     }
     record = store.best_adapter / TRACKED
     if config.track and from_main(record.is_file):
-        found = read_json(record)
-        result["best_step"] = found["step"]
-        result["best_adherence"] = found["adherence"][str(found["turn"])]
+        best = read_json(record)
+        result["best_step"] = best["step"]
+        result["best_adherence"] = best["adherence"][str(best["turn"])]
     prepared.save_adapter(store.adapter, result)
     if is_main:
-        store.write("finished", **more, result=result)
+        store.write("finished", **facts, result=result)
         forget_rows(store.folder)
     wait_for_everyone()
     return TrainResult(output_dir=store.folder, adapter=store.adapter, is_new=True, **result)

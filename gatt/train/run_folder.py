@@ -36,7 +36,7 @@ from gatt.runs.provenance import fingerprint, versions
 from gatt.runs.store import differences, take_lock
 from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
-from gatt.train.data.samples import RowReport
+from gatt.train.data.report import RowReport
 
 FILE: Final = "train.json"
 ADAPTER: Final = "adapter"
@@ -161,8 +161,8 @@ class TrainStore:
                 )
             return None
         try:
-            found: dict[str, Any] = read_json(path)
-            mark = found["fingerprint"]
+            record: dict[str, Any] = read_json(path)
+            mark = record["fingerprint"]
         except (OSError, ValueError, TypeError, KeyError):
             raise StoreError(
                 f"{path}: not the record of a training run: choose another output_dir or delete it"
@@ -172,10 +172,10 @@ class TrainStore:
                 return None
             raise StoreError(
                 f"{self.folder}: belongs to another configuration"
-                f"{differences(found.get('identity', {}), self.identity)}: choose another "
+                f"{differences(record.get('identity', {}), self.identity)}: choose another "
                 "output_dir or delete it"
             )
-        return found
+        return record
 
     def lock(self) -> BaseFileLock:
         """Keep other runs out of the folder until the lock that is returned is released.
@@ -191,10 +191,10 @@ class TrainStore:
                 f"{self.folder}: cannot write: {error.strerror}: choose another output_dir or mend it"
             ) from None
 
-    def write(self, status: str, **more: Any) -> None:
+    def write(self, status: str, **facts: Any) -> None:
         """Record the run, whole or not at all: its status, `running` or `finished`, and more."""
         record = {"schema": SCHEMA, "fingerprint": fingerprint(self.identity), "status": status}
-        atomic_write_json(self.folder / FILE, {**record, "identity": dict(self.identity), **more})
+        atomic_write_json(self.folder / FILE, {**record, "identity": dict(self.identity), **facts})
 
     def remove_checkpoints(self, *, only_torn: bool) -> None:
         """Delete all checkpoints, or those that an interrupt left half written."""
@@ -239,13 +239,9 @@ def write_adapter(
     The base model is named as the user named it: where this machine keeps its
     files is of no use to others.
 
-    Args:
-        draft: folder saved by the trainer; gone afterwards.
-        target: folder of the adapter; replaced if it is there.
-        config: of the run.
-        report: of its rows.
-        result: steps, loss, tokens; of a best adapter also what was measured of it (`tracked`).
-        dialogues: that it was trained on; None where they are not all known.
+    `draft` was saved by the trainer and is gone afterwards; `target` is replaced if it is there. `result` has
+    steps, loss and tokens, of a best adapter also what was measured of it (`tracked`). `dialogues` is None
+    where those that it was trained on are not all known.
     """
     for path in draft.iterdir():
         if path.name not in FILES:
@@ -279,8 +275,10 @@ def model_card(
     for name in ("r", "lora_alpha", "lora_dropout"):
         settings[f"lora.{name}"] = _shown(adapter.get(name))
     # Settings of an objective have its name.
-    if more := config_dict(config).get(config.objective):
-        settings |= {f"{config.objective}.{name}": _shown(value) for name, value in more.items()}
+    if of_objective := config_dict(config).get(config.objective):
+        settings |= {
+            f"{config.objective}.{name}": _shown(value) for name, value in of_objective.items()
+        }
     if config.chat_template_kwargs:
         settings["chat_template_kwargs"] = json.dumps(dict(config.chat_template_kwargs))
     if config.init_adapter is not None:

@@ -44,8 +44,8 @@ def from_main(compute: Callable[[], T]) -> T:
     Errors are those of `from_everyone`.
     """
     is_main = current_runtime().is_main_process
-    found: T = from_everyone(lambda: compute() if is_main else None)[0]  # type: ignore[assignment]
-    return found
+    value: T = from_everyone(lambda: compute() if is_main else None)[0]  # type: ignore[assignment]
+    return value
 
 
 def from_everyone(compute: Callable[[], T]) -> list[T]:
@@ -68,11 +68,11 @@ def from_everyone(compute: Callable[[], T]) -> list[T]:
         value = compute()
     except BaseException as error:
         failure = error
-    told = f"{type(failure).__name__}: {failure}" if failure else None
-    outcomes: list[tuple[Any, str | None]] = gather_object([(value, told)])
+    own_problem = f"{type(failure).__name__}: {failure}" if failure else None
+    outcomes: list[tuple[Any, str | None]] = gather_object([(value, own_problem)])
     rank, problem = next(((r, p) for r, (_, p) in enumerate(outcomes) if p), (0, None))
     if problem is None:
-        return [found for found, _ in outcomes]
+        return [outcome for outcome, _ in outcomes]
     if failure is not None and (runtime.is_main_process or not isinstance(failure, GattError)):
         raise failure
     if runtime.is_main_process:
@@ -121,9 +121,6 @@ def undisturbed(model: Any) -> Iterator[None]:
 
     Restored are the mode of every module, which weights are trained, and the states of the random
     generators of Python, NumPy and torch, including that of the model's device.
-
-    Args:
-        model: a `torch.nn.Module` with a `device`.
     """
     modes = [(module, module.training) for module in model.modules()]
     trained = [(weight, weight.requires_grad) for weight in model.parameters()]

@@ -63,14 +63,8 @@ def usable_backend(
 
     Every process calls it.
 
-    Args:
-        model: of `check_attention`.
-        wanted: the back end to check; `split` on a CPU needs no check.
-        bf16: of `check_attention`.
-        lengths: of `check_attention`.
-        is_spread: no process has all the weights, so nothing can be checked: the wanted back end is used if
-            the user named it.
-        is_asked_for: the user named the back end.
+    `split` on a CPU needs no check. With `is_spread` no process has all the weights, so nothing can be checked:
+    the wanted back end is used if the user named it (`is_asked_for`). For all else see `check_attention`.
     """
     if wanted == "split" and model.device.type == "cpu":
         return wanted
@@ -101,11 +95,9 @@ def check_attention(
 ) -> list[Finding]:
     """Return one finding for each back end, in their order; the model is left as it was.
 
-    Args:
-        model: a `PeftModel` around a causal LM, on its device. `tiny_model` makes one where none is at hand.
-        backends: None takes all that the device can run: `split`, and `flex` on CUDA.
-        bf16: compute in bfloat16 by autocast, as a run with `bf16` does.
-        lengths: that FlexAttention is compiled for, so that the check compiles no other one.
+    `model` is a `PeftModel` around a causal LM, on its device; `tiny_model` makes one where none is at hand.
+    Without `backends` all are checked that the device can run: `split`, and `flex` on CUDA. `bf16` computes as
+    a run with `bf16` does. FlexAttention is compiled for `lengths`, and for no other one.
 
     Raises:
         ValueError: weights that are not all on this process (FSDP, ZeRO stage 3).

@@ -57,10 +57,7 @@ def spreads_weights(accelerator: Any) -> bool:
 def refuse_spread_weights(accelerator: Any, setting: str, off: str) -> None:
     """Refuse a setting that needs the whole model on each process, where none has it.
 
-    Args:
-        accelerator: of the trainer.
-        setting: its name.
-        off: the value of the setting that does not need it.
+    `off` is the value of the setting that does not need it.
 
     Raises:
         ConfigError: says what to set.
@@ -107,9 +104,7 @@ def trained_weights(model: Any, accelerator: Any) -> dict[str, torch.Tensor] | N
     None where the model itself has them. DeepSpeed's model holds copies that are rounded with `bf16`,
     FSDP's a part on each process; the main process alone gets what FSDP gathers.
 
-    Args:
-        model: sharded, without DeepSpeed's engine.
-        accelerator: that sharded it.
+    The model is sharded, and without DeepSpeed's engine.
     """
     state = accelerator.state
     if getattr(state, "deepspeed_plugin", None) is not None:

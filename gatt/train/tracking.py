@@ -47,14 +47,10 @@ class Counts(NamedTuple):
 
 
 def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> Any:
-    """Return the `eval.rollout.during_training.AdherenceEvaluator` of a run, its cases read and checked.
-
-    Raises:
-        GattError: whatever it raises for its settings and cases.
-    """
+    """Return the `eval.rollout.during_training.AdherenceEvaluator` of a run, its cases read and checked."""
     # An entry point, since nothing of `gatt` imports `eval`.
-    [found] = importlib.metadata.entry_points(group="gatt.train_evaluators", name="adherence")
-    return found.load()(config, trained_on)
+    [entry] = importlib.metadata.entry_points(group="gatt.train_evaluators", name="adherence")
+    return entry.load()(config, trained_on)
 
 
 ADAPTER: Final = "default"
@@ -112,8 +108,8 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         for part in from_everyone(
             lambda: self._counts(runtime.process_index, runtime.num_processes)
         ):
-            for turn, found in part.items():
-                counts[turn] = Counts(*map(add, counts.get(turn, Counts()), found))
+            for turn, counted in part.items():
+                counts[turn] = Counts(*map(add, counts.get(turn, Counts()), counted))
         seconds = time.monotonic() - began
         rates = {turn: counts[turn].rate for turn in sorted(counts)}
         values = {f"{ADHERENCE}/turn_{t}": rate for t, rate in rates.items() if rate is not None}
@@ -146,9 +142,9 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         with undisturbed(model):
             # Made anew: what an engine keeps of a model would be in training's way.
             engine = TransformersEngine(LoadedModel(model, tokenizer, "the model in training"))
-            found: Mapping[int, Counts]
-            found = self._evaluator.measure(engine, ADAPTER, part=part, num_parts=num_parts)
-        return found
+            counts: Mapping[int, Counts]
+            counts = self._evaluator.measure(engine, ADAPTER, part=part, num_parts=num_parts)
+        return counts
 
 
 def _measured_on(tracked: Mapping[str, Any]) -> list[Any]:

@@ -44,8 +44,8 @@ from gatt.comb.objectives.table import Objectives
 from gatt.errors import TrainingError
 from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
+from gatt.train.data.report import RowReport
 from gatt.train.data.rows import row_lengths
-from gatt.train.data.samples import RowReport
 from gatt.train.fitting import adapter_errors, check_positions, fresh_adapter
 from gatt.train.kernels import CompileFirst, keep_kernels
 from gatt.train.progress import CompactProgress
@@ -93,14 +93,8 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
 
         A back end of packed rows that is not right on this device is not used (`usable_backend`).
 
-        Args:
-            model: a causal LM, or a PEFT model to go on with.
-            config: of the run.
-            args: of `gatt.train.arguments`.
-            rows: the dataset of `build_rows`.
-            report: of the rows.
-            tokenizer: the model's own.
-            peft_config: of a fresh adapter, for a model without one; None takes `config.lora`.
+        `args` are those of `gatt.train.arguments`, rows and report those of `build_rows`. `peft_config` is of a
+        fresh adapter, for a model without one; None takes `config.lora`.
 
         Raises:
             ConfigError: rows longer than the model's positions, an adapter that does not fit the model or the
@@ -192,20 +186,18 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
         """
         # Before the graph of the main forward pass takes memory.
         reference_KH = self._reference.hidden(model, inputs, self._backend, self._lengths)
-        units = num_items_in_batch
-        if units is None:
-            units = torch.tensor(self.objectives.units(inputs))
+        units = self.objectives.units(inputs) if num_items_in_batch is None else num_items_in_batch
         step = Units(*torch.as_tensor(units).clamp(min=1).to(self._counts.device))
-        found = batch_loss(
+        batch = batch_loss(
             model, inputs, self._backend, lengths=self._lengths,
             objectives=self.objectives, reference_KH=reference_KH, step=step,
         )  # fmt: skip
-        loss = found.loss
+        loss = batch.loss
         if num_items_in_batch is not None:
             # The gradients of the processes are averaged, but the total counts the units of all.
             loss = loss * self.accelerator.num_processes
         self._step_loss = self._step_loss + loss.detach()
-        self._count(found.sums, inputs["input_ids"].numel())
+        self._count(batch.sums, inputs["input_ids"].numel())
         return (loss, {}) if return_outputs else loss
 
     def _count(self, sums: Mapping[str, torch.Tensor], num_tokens: int) -> None:
@@ -294,8 +286,8 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
         """
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
         step_loss, self._step_loss = float(self._step_loss), 0.0
-        found = {"loss": step_loss, "gradient norm": float(norm) if norm is not None else 0.0}
-        for name, value in found.items():
+        values = {"loss": step_loss, "gradient norm": float(norm) if norm is not None else 0.0}
+        for name, value in values.items():
             if not math.isfinite(value):
                 raise TrainingError(
                     f"step {self.state.global_step + 1}: the {name} is {value}: lower "
@@ -312,11 +304,11 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
         super()._save_checkpoint(model, trial)
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        found: tuple[int, int] = super()._init_training_state(*args, **kwargs)
+        state: tuple[int, int] = super()._init_training_state(*args, **kwargs)
         saved = self.state.stateful_callbacks.get(STATE_KEY, {}).get("attributes", {})
         self.num_supervised_tokens = saved.get("num_supervised_tokens", 0)
         self._logged_at = time.monotonic()
-        return found
+        return state
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""

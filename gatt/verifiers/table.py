@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.own_kinds import KindFile, own_class, own_kinds, own_version, run_kind_files
 from gatt.verifiers.rule import Rule

@@ -17,7 +17,7 @@ from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import expand
 from gatt.comb.loss import supervised_logits
-from gatt.comb.objectives.targets import cross_entropy
+from gatt.comb.objectives.base import cross_entropy
 from gatt.data.dialogue import Message
 from gatt.generation.local.engine import TransformersEngine
 from gatt.models.chat_template import encode

@@ -21,7 +21,7 @@ from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss, supervised_logits
 from gatt.comb.model_support import packing_problem
-from gatt.comb.objectives.targets import cross_entropy
+from gatt.comb.objectives.base import cross_entropy
 from tests.support.models.combs import VOCABULARY, combs
 
 TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}

@@ -21,7 +21,7 @@ from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand, fold, split_to_fit
 from gatt.comb.loss import supervised_logits
-from gatt.comb.objectives.targets import cross_entropy
+from gatt.comb.objectives.base import cross_entropy
 from tests.support.models.combs import VOCABULARY, combs
 from tests.support.models.tiny import tiny_llama
 

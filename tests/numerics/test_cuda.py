@@ -16,8 +16,8 @@ from gatt.comb.attention.backend import Backend, enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import supervised_logits
+from gatt.comb.objectives.base import cross_entropy
 from gatt.comb.objectives.kl import kl
-from gatt.comb.objectives.targets import cross_entropy
 from tests.numerics.test_architectures import ARCHITECTURES, VOCABULARY, lora_model
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -139,5 +139,5 @@ def test_the_same_however_it_is_laid_out(
 ) -> None:
     """With pieces of five tokens, which part every reply, against rows written out."""
     config = run_of(tmp_path, "qwen2_5", "llama", placement="first_user", **changes)
-    monkeypatch.setattr("gatt.comb.pieces.PIECE", 5 * 400)
+    monkeypatch.setattr("gatt.comb.objectives.base.PIECE", 5 * 400)
     assert_step_as_written_out(config)

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from gatt.config.load import config_dict
-from gatt.runs.yaml_file import dump_yaml
+from gatt.runs.values import dump_yaml
 from gatt.train.config import LaunchSettings, TrainConfig
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
 from tests.support.texts.doc_pages import ROOT

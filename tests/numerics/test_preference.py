@@ -166,7 +166,7 @@ def test_the_same_however_it_is_laid_out(
     kept = {key: changes[key] for key in changes if key == "history"}
     expected = step_of(ready(run_of(tmp_path, "qwen2_5", "llama", preference=RPO, **kept)))
     config = run_of(tmp_path, "qwen2_5", "llama", preference=RPO, **changes)
-    monkeypatch.setattr("gatt.comb.pieces.PIECE", 5 * 400)
+    monkeypatch.setattr("gatt.comb.objectives.base.PIECE", 5 * 400)
     trainer = ready(replace(config, output_dir=tmp_path / "other"))
     assert_same(step_of(trainer), expected)
 

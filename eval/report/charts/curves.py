@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from eval.metrics.curves import CurvePoint
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL, CurvePoint
 from eval.metrics.table import is_since_switch, metric_of
 from eval.report.charts.drawing import (
     ARMS,
@@ -87,7 +86,7 @@ def drawn_arms(curves: Curves) -> list[str]:
 
 def panels(curves: Curves) -> list[tuple[str, Markup]]:
     """Return title and chart of the metrics that are drawn over all families, but for those of the hero."""
-    found = []
+    charts = []
     for metric in [name for name in curves.metrics if (of := metric_of(name)) and of.is_drawn]:
         for history in curves.histories:
             of_all = curves.splits if metric == curves.main_metric else ()
@@ -99,8 +98,8 @@ def panels(curves: Curves) -> list[tuple[str, Markup]]:
                     title = f"{metric_name(metric)}, {curves.where(history, split)}"
                     name = f"panel-{metric}-{history}-{split}"
                     svg = chart(points, curves.arms, PANEL, name, title, Axes.of(metric))
-                    found.append((title, svg))
-    return found
+                    charts.append((title, svg))
+    return charts
 
 
 def save_main_chart(path: Path, curves: Curves, metric: str) -> None:
@@ -122,8 +121,10 @@ def save_main_chart(path: Path, curves: Curves, metric: str) -> None:
 
 def _decided(curves: Curves, **wanted: object) -> dict[str, Sequence[CurvePoint]]:
     """Return the points of the arms for which something was decided."""
-    found = {arm: curves.find(arm=arm, **wanted) for arm in curves.arms}
-    return {arm: points for arm, points in found.items() if any(p.rate is not None for p in points)}
+    points_of = {arm: curves.find(arm=arm, **wanted) for arm in curves.arms}
+    return {
+        arm: points for arm, points in points_of.items() if any(p.rate is not None for p in points)
+    }
 
 
 def chart(

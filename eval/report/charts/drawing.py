@@ -84,9 +84,9 @@ def refuse_other_endings(path: Path) -> None:
         )
 
 
-def _settings(salt: str, more: Mapping[str, Any] | None = None) -> AbstractContextManager[Any]:
+def _settings(salt: str, extra: Mapping[str, Any] | None = None) -> AbstractContextManager[Any]:
     """Return matplotlib's settings for a chart; the salt fixes the ids in an SVG."""
-    found: AbstractContextManager[Any] = rc_context(
+    settings: AbstractContextManager[Any] = rc_context(
         {
             "font.size": FONT_POINTS,
             "font.family": "sans-serif",
@@ -94,7 +94,7 @@ def _settings(salt: str, more: Mapping[str, Any] | None = None) -> AbstractConte
             "text.parse_math": False,
             "path.simplify": False,
             "svg.hashsalt": salt,
-            **(more or {}),
+            **(extra or {}),
         }
     )
-    return found
+    return settings

@@ -10,8 +10,7 @@ from typing import Any
 
 from eval.config import RUN_MARK
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import OWN_REPLIES, CurvePoint
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
 from eval.metrics.table import METRICS, VACUOUS, is_since_switch
 from eval.records.arms import (
     ALONE,
@@ -70,8 +69,8 @@ def arm_name(arm: str) -> str:
     """Return what readers call the arm; an unknown one keeps its name."""
     run, name = split_arm(arm)
     size = window_of(name)
-    known = ARM_NAMES.get(name) or (f"window of {size}" if size else name)
-    return f"{run}{RUN_MARK}{known}" if run else known
+    shown = ARM_NAMES.get(name) or (f"window of {size}" if size else name)
+    return f"{run}{RUN_MARK}{shown}" if run else shown
 
 
 def is_main_arm(arm: str) -> bool:
@@ -141,16 +140,16 @@ class Curves:
     def find(self, **wanted: object) -> tuple[CurvePoint, ...]:
         """Return the points whose fields have the wanted values, by turn."""
         points = self._by_metric.get(wanted["metric"], ()) if "metric" in wanted else self.points
-        found = [p for p in points if all(getattr(p, k) == v for k, v in wanted.items())]
-        return tuple(sorted(found, key=lambda p: p.turn))
+        matching = [p for p in points if all(getattr(p, k) == v for k, v in wanted.items())]
+        return tuple(sorted(matching, key=lambda p: p.turn))
 
     @cached_property
     def _by_metric(self) -> Mapping[object, list[CurvePoint]]:
         # A run over 50 turns holds tens of thousands of points, and each table asks for many curves.
-        found: dict[object, list[CurvePoint]] = defaultdict(list)
+        by_metric: dict[object, list[CurvePoint]] = defaultdict(list)
         for point in self.points:
-            found[point.metric].append(point)
-        return found
+            by_metric[point.metric].append(point)
+        return by_metric
 
     @cached_property
     def _of_arms(self) -> list[CurvePoint]:

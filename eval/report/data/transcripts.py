@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from eval.metrics.ability import ABLE, able_instructions
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL
 from eval.records.arms import BASE
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, Headline, arm_name

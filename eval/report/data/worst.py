@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from eval.metrics.outcomes import folded
 from eval.metrics.parts import part_status
+from eval.metrics.table import folded
 from eval.records.samples import Sample
 from eval.report.data.selection import Curves, Headline
 from eval.report.data.transcripts import Transcript
@@ -51,13 +51,13 @@ def worst_replies(cases: Sequence[Transcript], curves: Curves, answer: Headline)
     of_parts = [judged for case in shown for judged in _by_part(case, arm)]
     judged = of_parts or [judged for case in shown for judged in _by_family(case, arm)]
     judged += [judged for case in shown for judged in _answering(case, arm)]
-    found = []
+    failing = []
     for part in dict.fromkeys(name for name, *_ in judged):
-        decided = [one for one in judged if one[0] == part and one[1] in ("pass", "fail")]
+        decided = [entry for entry in judged if entry[0] == part and entry[1] in ("pass", "fail")]
         failed = [(case, reply) for _, status, case, reply in decided if status == "fail"]
         if failed:
-            found.append(Failing(part, len(failed), len(decided), _worst(failed)))
-    return found
+            failing.append(Failing(part, len(failed), len(decided), _worst(failed)))
+    return failing
 
 
 def _history(case: Transcript) -> str:

@@ -146,11 +146,11 @@ def _runs(run: Mapping[str, Any], names: Sequence[str] = ()) -> list[dict[str, s
 
     With `names` the runs stand in `run` under their names.
     """
-    found = []
+    runs = []
     for name, values in ({n: run[n] for n in names if n in run} or {"": run}).items():
         words = values.get("command") or ""
         command = words if isinstance(words, str) else shlex.join(map(str, words))
         rest = {key: value for key, value in values.items() if key != "command"}
         facts = yaml.safe_dump(rest, sort_keys=False, allow_unicode=True) if rest else ""
-        found.append({"name": name, "command": command, "facts": facts})
-    return found
+        runs.append({"name": name, "command": command, "facts": facts})
+    return runs

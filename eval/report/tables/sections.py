@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from eval.metrics.ability import ABLE, UNABLE
-from eval.metrics.curves import OWN_REPLIES, CurvePoint
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
 from eval.metrics.table import METRICS, VACUOUS, is_pass_good
 from eval.records.arms import is_untrained
 from eval.report.data.runs import Record
@@ -95,8 +94,8 @@ def _half_life(arm: str, points: Mapping[int, CurvePoint]) -> str:
 
 def main_tables(curves: Curves) -> list[Table]:
     """Return the tables of the metrics under an instruction, totals of the main split and history."""
-    found = (rate_table(curves, m, is_main=True) for m in curves.metrics if m != "false_trigger")
-    return [table for table in found if table]
+    tables = (rate_table(curves, m, is_main=True) for m in curves.metrics if m != "false_trigger")
+    return [table for table in tables if table]
 
 
 def family_tables(curves: Curves, retention: Sequence[Record], turn: int) -> list[Table]:
@@ -114,15 +113,15 @@ def family_tables(curves: Curves, retention: Sequence[Record], turn: int) -> lis
     kinds |= {family: (ALL, family) for family in families if len(families) > 1}
     tables = []
     for history in curves.histories:
-        found: dict[str, dict[str, CurvePoint]] = {}
+        by_family: dict[str, dict[str, CurvePoint]] = {}
         for name, (split, family) in kinds.items():
             where = {"history": history, "split": split, "family": family}
             if shown := curves.find(metric=metric, turn=turn, **where):
-                found[name] = {p.arm: p for p in shown}
-        arms = [arm for arm in curves.arms if any(arm in points for points in found.values())]
+                by_family[name] = {p.arm: p for p in shown}
+        arms = [arm for arm in curves.arms if any(arm in points for points in by_family.values())]
         ours = next((a for a in arms if not is_untrained(split_arm(a)[1])), "base")
         rows = []
-        for name, points in found.items():
+        for name, points in by_family.items():
             split, family = kinds[name]
             cells = [replace(rate_cell(points.get(arm)), worst="") for arm in arms]
             kept = [retention_cell(retention, ours, history, split, family, turn)]
@@ -240,10 +239,10 @@ def difference_tables(
     records = _without_twins(differences)
     heads = ("arm", "less", "instructions", "turn", "points", "95 %", "p", "dialogues")  # fmt: skip
     for metric in dict.fromkeys((*curves.metrics, *(d["metric"] for d in records))):
-        found = [d for d in records if d["metric"] == metric]
-        known = sorted({d["turn"] for d in found if d["turn"] is not None})
-        turns = {None, *few_turns(known, MOST_DIFFERENCE_TURNS, turn)}
-        shown = [d for d in found if d["turn"] in turns]
+        of_metric = [d for d in records if d["metric"] == metric]
+        all_turns = sorted({d["turn"] for d in of_metric if d["turn"] is not None})
+        turns = {None, *few_turns(all_turns, MOST_DIFFERENCE_TURNS, turn)}
+        shown = [d for d in of_metric if d["turn"] in turns]
         shown.sort(key=lambda d: (_curve_order(d, curves), -1 if d["turn"] is None else d["turn"]))
         if shown:
             rows = tuple(_difference(d, curves) for d in shown)
@@ -309,11 +308,11 @@ def trust_tables(agreement: Sequence[Record], limits: Sequence[Record]) -> list[
         for r in limits
     )  # fmt: skip
     of_limits = ("arm", "history", "cases", "reached the limit", "first at turn", "replies missing")
-    found = [
+    tables = [
         Table("Judge model against rules", heads, judged, num_texts=2),
         Table("Context limit", of_limits, cut, num_texts=2),
     ]
-    return [table for table in found if table.rows]
+    return [table for table in tables if table.rows]
 
 
 ALONE_LEAD = (

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eval.metrics.outcomes import ALL
+from eval.metrics.curves import ALL
 from eval.records.samples import Sample
 from eval.report.data.selection import NO_BREAK, Curves, arm_name, few_turns, headline
 from eval.report.data.transcripts import Example, Transcripts, examples, verdict_of
@@ -77,12 +77,12 @@ def terminal_table(results: Mapping[str, Any]) -> RichTable:
         left_out = f"; {num_shown} of {num_turns} turns" if num_shown < num_turns else ""
         note = f"{tables[0].note}{left_out}"
     note = f"{note}. {legend(curves)} The report has all measures."
-    found = RichTable(title=Text(title, style="bold"), caption=Text(note))
+    table = RichTable(title=Text(title, style="bold"), caption=Text(note))
     for number, head in enumerate(heads):
-        found.add_column(head, justify="right" if number else "left")
+        table.add_column(head, justify="right" if number else "left")
     for cells in rows:
-        found.add_row(*(Text(cell.joined("\n")) for cell in cells), end_section=True)
-    return found
+        table.add_row(*(Text(cell.joined("\n")) for cell in cells), end_section=True)
+    return table
 
 
 Written = tuple[Sequence[str], Sequence[Sequence[Cell]]]
@@ -95,12 +95,12 @@ def _at_turn(curves: Curves, retention: Sequence[Mapping[str, Any]], turn: int) 
     split, history = curves.main_split, curves.main_history
     rows = []
     for arm in curves.arms:
-        found = [
+        points = [
             next(iter(curves.find(**where | {"metric": m, "arm": arm})), None) for m in metrics
         ]
-        if any(found):
+        if any(points):
             kept = retention_cell(retention, arm, history, split, ALL, turn)
-            rows.append([arm_cell(arm), *map(rate_cell, found), kept])
+            rows.append([arm_cell(arm), *map(rate_cell, points), kept])
     return ("arm", "keeps", "answers", "both", "of alone"), rows
 
 
@@ -130,11 +130,11 @@ def side_by_side(results: Mapping[str, Any], samples: Iterable[Sample]) -> list[
 
 def _table(example: Example) -> RichTable:
     arms = [reply.arm for reply in example.replies]
-    found = RichTable(title=Text(f"“{example.instruction}”", style="bold"), expand=True)
-    found.add_column("turn", justify="right", no_wrap=True)
-    found.add_column("the user says", ratio=2)
+    table = RichTable(title=Text(f"“{example.instruction}”", style="bold"), expand=True)
+    table.add_column("turn", justify="right", no_wrap=True)
+    table.add_column("the user says", ratio=2)
     for arm in arms:
-        found.add_column(arm_name(arm), ratio=3)
+        table.add_column(arm_name(arm), ratio=3)
     by_turn: dict[int, list[Sample]] = {}
     for arm in arms:
         for sample in example.case.samples[arm]:
@@ -144,8 +144,8 @@ def _table(example: Example) -> RichTable:
     for turn in sorted({*turns[:1], *turns[-2:]}):
         replies = by_turn[turn]
         cells = [Text(_clipped(replies[0].user)), *map(_judged, replies)]
-        found.add_row(str(turn), *cells, end_section=True)
-    return found
+        table.add_row(str(turn), *cells, end_section=True)
+    return table
 
 
 def _judged(sample: Sample) -> Text:

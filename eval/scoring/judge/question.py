@@ -28,7 +28,7 @@ from gatt.data.dialogue import Message
 from gatt.errors import ConfigError, DataError
 from gatt.runs.provenance import fingerprint
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import read_mapping
+from gatt.runs.values import read_mapping
 from gatt.verifiers.judge import JUDGE
 
 MARK = "| "
@@ -74,8 +74,8 @@ def fenced(label: str, text: str, code: str, markers: Sequence[str] = ()) -> str
 def clean(text: str, code: str, markers: Sequence[str] = ()) -> list[str]:
     """Return the lines of a text without invisible characters, role markers and the code."""
     # The longest first, because one marker may be the beginning of another.
-    known = sorted((m for m in markers if m.strip()), key=len, reverse=True)
-    own = re.compile("|".join(map(re.escape, known))) if known else None
+    by_length = sorted((m for m in markers if m.strip()), key=len, reverse=True)
+    own = re.compile("|".join(map(re.escape, by_length))) if by_length else None
     codes = re.compile(re.escape(code), re.IGNORECASE)
     lines = []
     # `splitlines` knows every end of a line, not "\n" alone.
@@ -200,7 +200,7 @@ def read_rubric(path: Path | None) -> Rubric:
     own: Rubric = read_mapping(Path(__file__).with_name("rubric.yaml")).values
     if path is None:
         return own
-    found = dict(own)
+    rubric = dict(own)
     for key, value in read_mapping(path).values.items():
         kept = own.get(key)
         if not isinstance(value, dict) and not (isinstance(value, str) and isinstance(kept, str)):
@@ -215,8 +215,8 @@ def read_rubric(path: Path | None) -> Rubric:
                     f"{path}: '{key}.{odd[0]}': expected texts under some of {', '.join(parts) or 'no key'}"
                 )
             value = parts | value
-        found[key] = value
-    return found
+        rubric[key] = value
+    return rubric
 
 
 Conversation = Callable[[Sample], Sequence[Message]]
@@ -239,28 +239,28 @@ def questions(
         raise ConfigError(
             "shows_conversation: the replies here have no conversation: set it to false"
         )
-    found: dict[str, JudgeQuestion] = {}
+    by_key: dict[str, JudgeQuestion] = {}
     for sample in filter(config.is_asked, samples):
         for question in filter(None, (_question(sample, task) for task in config.tasks)):
-            if question.key in found:
+            if question.key in by_key:
                 raise DataError(
                     f"arm {sample.arm!r}, dialogue {sample.dialogue!r}, turn {sample.turn}: the same "
                     f"{sample.kind} twice: expected each once"
                 )
             if config.shows_conversation and conversation is not None:
                 question = replace(question, conversation=tuple(conversation(sample)))
-            found[question.key] = question
-    return [found[key] for key in sorted(found)]
+            by_key[question.key] = question
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def _question(sample: Sample, task: JudgeTask) -> JudgeQuestion | None:
-    told = ""
+    instruction = ""
     rubrics: tuple[str, ...] = ()
     if task == "adherence":
         if sample.instruction is None:
             return None
-        told = sample.instruction.text
+        instruction = sample.instruction.text
         rubrics = tuple(str(s.params["rubric"]) for s in sample.asked if s.kind == JUDGE)
     elif sample.kind == "probe":
         return None
-    return JudgeQuestion(task, sample.key, told, rubrics, sample.user, sample.reply)
+    return JudgeQuestion(task, sample.key, instruction, rubrics, sample.user, sample.reply)

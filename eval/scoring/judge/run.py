@@ -33,7 +33,7 @@ from gatt.models.control_tokens import control_tokens
 from gatt.runs.progress import progress_bar
 from gatt.runs.provenance import fingerprint
 from gatt.runs.store import RecordStore, parsed_records
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
 from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.rule import quote
@@ -73,13 +73,15 @@ def parse_verdict(
     if why:
         return _verdict("undecided", f"no verdict: {why}")
     try:
-        found = list(_objects(_visible(text)))
+        objects = list(_objects(_visible(text)))
     except RecursionError:
-        found = []
+        objects = []
     shown = [_skeleton(part) for part in judged]
-    own = [pairs for pairs, source in found if not _is_quoted(pairs, source, shown)]
+    own = [pairs for pairs, source in objects if not _is_quoted(pairs, source, shown)]
     if not own:
-        why = "only a quotation of the judged text" if found else "no JSON object that can be read"
+        why = (
+            "only a quotation of the judged text" if objects else "no JSON object that can be read"
+        )
         return _verdict("undecided", f"no verdict: {why}: {quote(text)}")
     given = _asked_for(own[-1])
     reason, said = (dict(given).get(key) for key in KEYS)
@@ -265,7 +267,7 @@ def _known(path: Path, asked: Sequence[JudgeQuestion]) -> dict[str, Verdict]:
         DataError: with the line, for broken JSON or a line without a verdict.
     """
     digests = {question.key: question.digest for question in asked}
-    found: dict[str, Verdict] = {}
+    stored: dict[str, Verdict] = {}
     for _, (key, digest, verdict) in parsed_records(path, _parsed, is_whole=False):
         if digest != digests.get(key, digest):
             raise StoreError(
@@ -273,8 +275,8 @@ def _known(path: Path, asked: Sequence[JudgeQuestion]) -> dict[str, Verdict]:
                 "the replies are not those of this run, choose another folder or delete it"
             )
         if key in digests:
-            found[key] = verdict
-    return found
+            stored[key] = verdict
+    return stored
 
 
 def _parsed(_: int, row: dict[str, Any]) -> tuple[str, str, Verdict]:

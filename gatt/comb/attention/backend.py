@@ -41,10 +41,7 @@ class CombAttention:
     Made once a forward. What depends on the kind of layer (a sliding window or
     none) is made when the first layer of the kind asks, and shared by all.
 
-    Args:
-        geometry: of the row, on the model's device.
-        backend: what computes it.
-        lengths: that FlexAttention is compiled for, rising; a row is padded to the next one.
+    A row is padded to the next of `lengths`, which rise: FlexAttention is compiled for them.
     """
 
     def __init__(
@@ -67,13 +64,8 @@ class CombAttention:
     ) -> torch.Tensor:
         """Return the attention output `[1, T, H, D]` of a layer.
 
-        Args:
-            query: `[1, H, T, D]`, rotated to its positions.
-            key: `[1, K, T, D]`.
-            value: likewise.
-            scale: factor of the scores.
-            window: tokens that the layer sees, itself included; None sees all.
-            softcap: see `gatt.comb.attention.split.soft_capped`.
+        `query` is `[1, H, T, D]`, rotated to its positions, `key` and `value` are `[1, K, T, D]`. A `window`
+        counts the token itself; None sees all. `softcap` is that of `gatt.comb.attention.split.soft_capped`.
         """
         device = query.device.type
         if torch.is_autocast_enabled(device):
@@ -108,7 +100,7 @@ def comb_attention_forward(
     sliding_window: int | None = None,
     softcap: float | None = None,
     s_aux: torch.Tensor | None = None,
-    **more: Any,
+    **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
     """Return the attention output `[B, T, H, D]` of one layer, and no weights.
 
@@ -136,7 +128,7 @@ def comb_attention_forward(
         output = attend(query, key, value, attention_mask, scale=scale, softcap=softcap)
         return output.transpose(1, 2).contiguous(), None
     plain: tuple[torch.Tensor, None] = sdpa_attention_forward(
-        module, query, key, value, attention_mask, scaling=scaling, s_aux=s_aux, **more
+        module, query, key, value, attention_mask, scaling=scaling, s_aux=s_aux, **kwargs
     )
     return plain
 
@@ -170,10 +162,7 @@ def enable_comb_attention(model: Any) -> None:
 def choose_backend(attn_implementation: str | None, device: torch.device) -> Backend:
     """Return what computes the attention of packed rows.
 
-    Args:
-        attn_implementation: `sdpa` or `flex_attention`; None is FlexAttention on
-            CUDA and SDPA elsewhere.
-        device: that the model trains on.
+    `attn_implementation` is `sdpa` or `flex_attention`; None is FlexAttention on CUDA and SDPA elsewhere.
 
     Raises:
         ConfigError: FlexAttention, where it cannot train.

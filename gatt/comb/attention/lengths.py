@@ -18,31 +18,21 @@ _NUM_DRAWS: Final = 20
 
 
 def micro_batch_sizes(num_tokens: Sequence[int], batch_size: int, seed: int = 0) -> list[int]:
-    """Return the tokens of micro-batches as they may come, with the largest that can.
-
-    Args:
-        num_tokens: of each row.
-        batch_size: rows of one micro-batch.
-        seed: of the orders that are drawn.
-    """
+    """Return the tokens of micro-batches as they may come, with the largest that can."""
     if batch_size == 1:
         return list(num_tokens)
     rng, rows = random.Random(seed), list(num_tokens)
-    found = [sum(sorted(rows)[-batch_size:])]
+    sizes = [sum(sorted(rows)[-batch_size:])]
     for _ in range(_NUM_DRAWS):
         rng.shuffle(rows)
-        found += [sum(rows[at : at + batch_size]) for at in range(0, len(rows), batch_size)]
-    return found
+        sizes += [sum(rows[at : at + batch_size]) for at in range(0, len(rows), batch_size)]
+    return sizes
 
 
 def kernel_lengths(sizes: Sequence[int], most: int) -> tuple[int, ...]:
     """Return at most so many lengths, rising, that take all sizes with the fewest tokens of filling.
 
     Every length is a multiple of `BLOCK`; the last one takes the largest size.
-
-    Args:
-        sizes: tokens of each micro-batch.
-        most: number of lengths, at least 1.
 
     Example:
         >>> kernel_lengths([100, 120, 700, 1000, 1010], most=2)

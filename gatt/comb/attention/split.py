@@ -194,15 +194,15 @@ class _FlashBlocks(torch.autograd.Function):
         grad_key, grad_value = torch.zeros_like(key), torch.zeros_like(value)
         for block, log_sum in zip(ctx.blocks, sums, strict=True):
             queries, own = slice(block.start, block.end), slice(block.own_start, block.end)
-            found = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+            grads = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
                 gradient[:, :, queries], query[:, :, queries], block.keys(key),
                 block.keys(value), output[:, :, queries], log_sum,
                 0.0, block.mask is None, attn_mask=block.mask, scale=ctx.scale,
             )  # fmt: skip
-            grad_query[:, :, queries] = found[0]
+            grad_query[:, :, queries] = grads[0]
             num_trunk = block.trunk_end - block.trunk_start
             trunk = slice(block.trunk_start, block.trunk_end)
-            for whole, part in ((grad_key, found[1]), (grad_value, found[2])):
+            for whole, part in ((grad_key, grads[1]), (grad_value, grads[2])):
                 whole[:, :, trunk] += part[:, :, :num_trunk]
                 whole[:, :, own] += part[:, :, num_trunk:]
         return grad_query, grad_key, grad_value, None, None
@@ -224,13 +224,9 @@ def attend(
 ) -> torch.Tensor:
     """Return the attention output `[B, H, S, D]`; without a mask it is causal.
 
-    Args:
-        query: `[B, H, S, D]`.
-        key: `[B, K, L, D]`, where K divides H.
-        value: likewise.
-        mask: bool, or added to the scores; of a shape that goes with `[B, H, S, L]`.
-        scale: factor of the scores.
-        softcap: see `soft_capped`; no kernel has it, so all scores are held at once.
+    `query` is `[B, H, S, D]`, `key` and `value` are `[B, K, L, D]`, where K divides H. The mask is bool, or
+    added to the scores, of a shape that goes with `[B, H, S, L]`. No kernel has a `softcap` (`soft_capped`):
+    all scores are then held at once.
     """
     repeat = query.shape[1] // key.shape[1]
     if repeat > 1 and (query.is_cuda or softcap is not None):

@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from gatt.comb.objectives.base import Cost, Objective
+from gatt.comb.objectives.base import Cost, Objective, ObjectiveTokens, Piece
 from gatt.comb.objectives.kl import kl
-from gatt.comb.pieces import ObjectiveTokens, Piece
 
 
 class Distil(Objective):
@@ -44,8 +43,8 @@ class Distil(Objective):
         def apart(piece: Piece) -> tuple[torch.Tensor, torch.Tensor]:
             own_PV, teacher_PV = piece.logits_PV, piece.reference_PV()
             is_forward = self.direction == "forward"
-            found = kl(teacher_PV, own_PV) if is_forward else kl(own_PV, teacher_PV)
-            return self.coef * found, found.detach()
+            divergence = kl(teacher_PV, own_PV) if is_forward else kl(own_PV, teacher_PV)
+            return self.coef * divergence, divergence.detach()
 
         loss, kl_1 = tokens.in_pieces(apart, 1)
         return Cost({"tokens": loss}, kl_1)

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from gatt.comb.objectives.base import Cost, Objective
-from gatt.comb.pieces import ObjectiveTokens, Piece, at_least_float32
+from gatt.comb.objectives.base import Cost, Objective, ObjectiveTokens, Piece, at_least_float32
 
 
 class Kl(Objective):
@@ -34,8 +33,8 @@ class Kl(Objective):
         """Return the weighted divergence, and the divergence without its weight, in nats."""
 
         def held(piece: Piece) -> tuple[torch.Tensor, torch.Tensor]:
-            found = kl(piece.reference_PV(), piece.logits_PV)
-            return self.coef * found, found.detach()
+            divergence = kl(piece.reference_PV(), piece.logits_PV)
+            return self.coef * divergence, divergence.detach()
 
         loss, kl_1 = tokens.in_pieces(held, 1)
         return Cost({"tokens": loss}, kl_1)

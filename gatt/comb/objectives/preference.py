@@ -14,9 +14,15 @@ from typing import Any, ClassVar
 import torch
 from torch.nn import functional
 
-from gatt.comb.objectives.base import Cost, Objective, Units
-from gatt.comb.objectives.targets import Targets
-from gatt.comb.pieces import ObjectiveTokens, Piece, log_probs
+from gatt.comb.objectives.base import (
+    Cost,
+    Objective,
+    ObjectiveTokens,
+    Piece,
+    Targets,
+    Units,
+    log_probs,
+)
 
 
 class Preference(Objective):

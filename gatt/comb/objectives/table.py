@@ -9,11 +9,10 @@ from typing import Any, Final
 import torch
 
 from gatt.comb.comb import IGNORE
-from gatt.comb.objectives.base import Objective, Units
+from gatt.comb.objectives.base import Objective, Targets, Units
 from gatt.comb.objectives.distil import Distil
 from gatt.comb.objectives.kl import Kl
 from gatt.comb.objectives.preference import Preference
-from gatt.comb.objectives.targets import Targets
 
 TABLE: Final[Mapping[str, type[Objective]]] = {
     objective.name: objective for objective in (Targets, Kl, Preference, Distil)
@@ -52,8 +51,8 @@ class Objectives:
             batch[name][is_there] if name in batch else torch.zeros_like(batch["labels"][is_there])
             for name in ("objectives", "pairs")
         )
-        found = [objective.units(pairs_N[numbers_N == number]) for number, objective in self]
-        return Units(*(sum(counts) for counts in zip(*found, strict=True)))
+        units = [objective.units(pairs_N[numbers_N == number]) for number, objective in self]
+        return Units(*(sum(counts) for counts in zip(*units, strict=True)))
 
     def reads_reference(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Return where the objective of a token needs the model without its adapter, like `labels`."""

@@ -119,15 +119,13 @@ class Chat:
         if not judged:
             return ""
         undecided = judged.count("undecided")
-        more = f", {undecided} undecided" if undecided else ""
-        return f"kept in {judged.count('pass')} of {len(judged)} replies{more}"
+        rest = f", {undecided} undecided" if undecided else ""
+        return f"kept in {judged.count('pass')} of {len(judged)} replies{rest}"
 
     def say(self, text: str, expected: Expectation | None = None) -> ChatReply:
         """Return the reply to one user message; both join the history.
 
-        Args:
-            text: the message.
-            expected: what its reply must say; None where nobody knows.
+        `expected` is what the reply must say; None where nobody knows.
 
         Raises:
             DataError: a blank message, or one with control tokens.
@@ -167,8 +165,8 @@ class Chat:
         self._expected = (*self._expected, expected)
         cut = _CUTS.get(answer.finish, "").format(word=answer.server_end)
         evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
-        told = held.text if held else ""
-        return ChatReply(answer.text, status, evidence, is_leak, cut, told, *answered)
+        instruction = held.text if held else ""
+        return ChatReply(answer.text, status, evidence, is_leak, cut, instruction, *answered)
 
     def _answered(
         self, reply: str, user: str, expected: Expectation | None
@@ -199,9 +197,8 @@ class Chat:
         to what holds then, however many commands led there. Before the first message there is
         nothing to change: what holds is given in turn 1.
 
-        Args:
-            text: the id of a catalogue entry, which is one word that begins with a family; or free
-                text; None for no instruction.
+        `text` is the id of a catalogue entry, which is one word that begins with a family, or free text; None
+        is no instruction.
 
         Raises:
             CatalogError: a family of the catalogue has no such entry.
@@ -225,12 +222,12 @@ class Chat:
         if new is None:
             if held is None:
                 return
-            kind, told = "cancel", rng.choice(TRAINING.texts["cancel", "verbose"])
+            kind, announcement = "cancel", rng.choice(TRAINING.texts["cancel", "verbose"])
         elif held is None:
-            kind, told = "add", new.text
+            kind, announcement = "add", new.text
         else:
-            kind, told = "replace", TRAINING.of_new("replace", new, rng)
-        self._switches = (*self._switches, Switch(turn, kind, "user", told, new))
+            kind, announcement = "replace", TRAINING.of_new("replace", new, rng)
+        self._switches = (*self._switches, Switch(turn, kind, "user", announcement, new))
 
     def _usable(self, instruction: Instruction) -> Instruction:
         if not instruction.text.strip():

@@ -27,9 +27,8 @@ class ChatTurn:
 class SideBySide:
     """Conversations that get the same messages; each model reads its own replies.
 
-    Args:
-        chats: by the name that the page shows; all with the same instruction.
-        ratings: file to which a thumb adds a line.
+    `chats` are by the name that the page shows, all with the same instruction. A thumb adds a line to the file
+    `ratings`.
     """
 
     def __init__(self, chats: Mapping[str, Chat], ratings: Path) -> None:

@@ -24,10 +24,7 @@ def serve(talk: SideBySide, port: int, *, is_waiting: bool = True) -> Any:
 
     All tabs show the same talk. Nothing is sent anywhere: no analytics, no share link, no fonts of others.
 
-    Args:
-        talk: its conversations.
-        port: 0 for any free one.
-        is_waiting: whether to come back only when it is interrupted.
+    Port 0 is any free one. With `is_waiting` the call comes back only when it is interrupted.
 
     Raises:
         ConfigError: gradio is not installed, or the port is taken.
@@ -56,11 +53,11 @@ def serve(talk: SideBySide, port: int, *, is_waiting: bool = True) -> Any:
 def _page(gradio: Any, talk: SideBySide) -> Any:
     """Return the page: an instruction box, what changes it, the talk, and a box to say something."""
 
-    def box(name: str, label: str, shown: str, scale: int, **more: Any) -> Any:
-        return gradio.Textbox(label=label, placeholder=shown, scale=scale, elem_id=name, **more)
+    def box(name: str, label: str, shown: str, scale: int, **settings: Any) -> Any:
+        return gradio.Textbox(label=label, placeholder=shown, scale=scale, elem_id=name, **settings)
 
-    def button(name: str, label: str, **more: Any) -> Any:
-        return gradio.Button(label, elem_id=name, scale=0, min_width=110, **more)
+    def button(name: str, label: str, **settings: Any) -> Any:
+        return gradio.Button(label, elem_id=name, scale=0, min_width=110, **settings)
 
     def say(text: str, wordings: str) -> Iterator[tuple[str, str, str]]:
         with _mistakes(gradio):

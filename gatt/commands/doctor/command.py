@@ -72,17 +72,20 @@ def _attention() -> Iterator[tuple[str, bool]]:
 
     device = Machine.here().device
     try:
-        found = check_attention(tiny_model(device))
-        found += check_attention(tiny_model(device), bf16=True) if device == "cuda" else []
+        checks = check_attention(tiny_model(device))
+        checks += check_attention(tiny_model(device), bf16=True) if device == "cuda" else []
     except Exception as error:
         # Whatever a driver or a compiler raises belongs into the report.
         said = " ".join(str(error).split())
         yield f"attention on {device}: FAILED: {type(error).__name__}: {said}", False
         return
-    for one in found:
-        errors = f"loss off by {one.loss_error:.1g}, gradients by {one.gradient_error:.1g}"
-        state = f"as plain rows ({errors})" if one.is_right else f"WRONG: {one.problem}"
-        yield f"attention {one.backend} on {one.device} in {one.dtype}: {state}", one.is_right
+    for check in checks:
+        errors = f"loss off by {check.loss_error:.1g}, gradients by {check.gradient_error:.1g}"
+        state = f"as plain rows ({errors})" if check.is_right else f"WRONG: {check.problem}"
+        yield (
+            f"attention {check.backend} on {check.device} in {check.dtype}: {state}",
+            check.is_right,
+        )
 
 
 def without_home(text: str) -> str:

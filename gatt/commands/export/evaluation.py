@@ -43,7 +43,9 @@ def evaluation_of(folder: Path, adapter_digest: str) -> str:
         keys = (str(row.get("key")) for row in rows if row.get("weights") == adapter_digest)
         table = _table(raw["curves"], next(keys, "").partition("/")[0])
         names = ("model", "seed", "commit", "hardware", "time")
-        told = "; ".join(f"{name}: {raw['run'][name]}" for name in names if raw["run"].get(name))
+        settings = "; ".join(
+            f"{name}: {raw['run'][name]}" for name in names if raw["run"].get(name)
+        )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         said = " ".join(str(error).split())
         raise DataError(f"{path}: broken ({said}): expected a folder of `gatt eval`") from None
@@ -52,25 +54,25 @@ def evaluation_of(folder: Path, adapter_digest: str) -> str:
             f"{rollouts}: no rates of an adapter with digest {adapter_digest}: expected an evaluation of "
             "the same adapter"
         )
-    return f"## Evaluation\n\n`gatt eval`, {told}.\n\n{table}\n\n{_RATES}"
+    return f"## Evaluation\n\n`gatt eval`, {settings}.\n\n{table}\n\n{_RATES}"
 
 
 def _table(curves: Sequence[Mapping[str, Any]], arm: str) -> str:
     """Return the totals over families of an arm and the base model; empty where there is no such arm."""
-    found = [
+    records = [
         r
         for r in curves
         if r["arm"] in (arm, "base") and r["metric"] in METRICS and r["split"] in SPLITS
         and r["family"] == "all" and r["rate"] is not None
     ]  # fmt: skip
-    if not any(r["arm"] == arm for r in found):
+    if not any(r["arm"] == arm for r in records):
         return ""
     # One split alone equals the total, and says more.
-    if len({r["split"] for r in found} - {"all"}) == 1:
-        found = [r for r in found if r["split"] != "all"]
-    turns = sorted({r["turn"] for r in found})
+    if len({r["split"] for r in records} - {"all"}) == 1:
+        records = [r for r in records if r["split"] != "all"]
+    turns = sorted({r["turn"] for r in records})
     lines: dict[tuple[str, ...], dict[int, str]] = {}
-    for r in found:
+    for r in records:
         bounds = "" if r["low"] is None else f" [{100 * r['low']:.0f}, {100 * r['high']:.0f}]"
         cells = lines.setdefault((r["history"], r["metric"], SPLITS[r["split"]], r["arm"]), {})
         cells[r["turn"]] = f"{100 * r['rate']:.0f}{bounds} ({r.get('num_dialogues', '?')})"

@@ -41,7 +41,7 @@ def public_text(text: str, *private: Private) -> str:
     for server in sorted({p for p in private if isinstance(p, str)}, key=len, reverse=True):
         text = re.sub(rf"(?i)(?<![\w.@-]){re.escape(server)}(?![\w-]|\.\w)", "server", text)
     text = _SERVER.sub(r"\1server", text)
-    return _PATH.sub(lambda found: found["url"] or _last_part(found), text)
+    return _PATH.sub(lambda match: match["url"] or _last_part(match), text)
 
 
 def private_in(value: Any, key: str = "") -> Iterator[Private]:
@@ -78,5 +78,5 @@ def public_value(value: Any, *private: Private) -> Any:
     return public_text(value, *private)
 
 
-def _last_part(found: re.Match[str]) -> str:
-    return found[0].rstrip("/").rpartition("/")[2]
+def _last_part(match: re.Match[str]) -> str:
+    return match[0].rstrip("/").rpartition("/")[2]

@@ -78,9 +78,9 @@ def export(config: ExportConfig) -> str:
 
 def card_of(config: ExportConfig, base: str, dtype: str, digest: str, evaluation: str) -> str:
     """Return the card; the adapter's own card gives the sections on method, data and training."""
-    found = config.license or license_of(base)
+    licence = config.license or license_of(base)
     data = ModelCardData(
-        base_model=hub_id(base), license=found, library_name="transformers",
+        base_model=hub_id(base), license=licence, library_name="transformers",
         pipeline_tag="text-generation", tags=["ghost-attention", "gatt"],
     )  # fmt: skip
     own = config.adapter / CARD
@@ -89,7 +89,7 @@ def card_of(config: ExportConfig, base: str, dtype: str, digest: str, evaluation
     body = filled(
         "export/card.md.j2", name=config.output_dir.resolve().name, base=public_name(base),
         dtype=dtype, digest=digest, note=note_of(base), evaluation=evaluation,
-        training=f"{mark}{rest}".strip(), license=found,
+        training=f"{mark}{rest}".strip(), license=licence,
         versions=", ".join(f"{package} {v}" for package, v in versions().items() if v),
     )  # fmt: skip
     return f"---\n{data.to_yaml()}\n---\n\n{body}"
@@ -97,9 +97,9 @@ def card_of(config: ExportConfig, base: str, dtype: str, digest: str, evaluation
 
 def end_turns(settings: dict[str, Any], stops: Collection[int], pad_token_id: int) -> None:
     """Make servers stop at the tokens with which the chat template ends a turn."""
-    known = settings.get("eos_token_id")
-    known = [] if known is None else [known] if isinstance(known, int) else known
-    ends = [*known, *sorted(set(stops) - set(known))]
+    stated = settings.get("eos_token_id")
+    stated = [] if stated is None else [stated] if isinstance(stated, int) else stated
+    ends = [*stated, *sorted(set(stops) - set(stated))]
     settings["eos_token_id"] = ends[0] if len(ends) == 1 else ends
     if settings.get("pad_token_id") is None:
         settings["pad_token_id"] = pad_token_id

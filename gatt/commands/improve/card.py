@@ -22,8 +22,8 @@ _OF_HISTORY: Final = ("turns", "targets", "pairs")
 def changes_of(round_: Round) -> list[Mapping[str, Any]]:
     """Return what a finished round changed, as its evaluation says; empty where it has none."""
     stage = round_.stage("eval")
-    found: list[Mapping[str, Any]] = stage.module.changes(stage.config, AFTER) if stage else []
-    return found
+    changes: list[Mapping[str, Any]] = stage.module.changes(stage.config, AFTER) if stage else []
+    return changes
 
 
 def write_card(round_: Round, changes: Sequence[Mapping[str, Any]]) -> None:

@@ -14,7 +14,7 @@ from gatt.commands.run.command import check_stages, execute_stages
 from gatt.config.load import config_dict
 from gatt.errors import ConfigError
 from gatt.runs.atomic_file import atomic_write_text
-from gatt.runs.yaml_file import dump_yaml
+from gatt.runs.values import dump_yaml
 from gatt.stages.plan import add_plan_argument, duration, print_line, show_plan
 
 HELP = "let a trained run learn from its own replies, in rounds: draw pairs, train, measure"
@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
     if args.plan:
         return show_plan(
             [
-                (f"round {one.number}, {stage.name}", stage.config, stage.module.PLAN)
-                for one in rounds
-                for stage in one.stages
+                (f"round {round_.number}, {stage.name}", stage.config, stage.module.PLAN)
+                for round_ in rounds
+                for stage in round_.stages
             ]
         )
     execute_rounds(rounds)
@@ -80,22 +80,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def execute_rounds(rounds: Sequence[Round]) -> None:
-    """Run the rounds in order; what is done already is found by its stage.
-
-    Raises:
-        GattError: whatever a stage raises; what was done before it stays.
-    """
+    """Run the rounds in order; what is done already is found by its stage."""
     if not (start := rounds[0].start).is_dir():
         raise ConfigError(
             f"{start}: no adapter there: expected the one that the run trained; run `gatt run` to its end first"
         )
     check_stages(rounds[0].stages)
     began, new = time.monotonic(), []
-    for one in rounds:
+    for round_ in rounds:
         started = time.monotonic()
-        is_new = not (one.folder / CARD).exists()
-        _execute(one, len(rounds))
-        left = len(rounds) - one.number
+        is_new = not (round_.folder / CARD).exists()
+        _execute(round_, len(rounds))
+        left = len(rounds) - round_.number
         if is_new:
             new.append(time.monotonic() - started)
         if left and new:
@@ -104,11 +100,11 @@ def execute_rounds(rounds: Sequence[Round]) -> None:
     print_line(f"{len(rounds)} rounds done in {time.monotonic() - began:.0f} s: {last.adapter}")
 
 
-def _execute(one: Round, num_rounds: int) -> None:
-    settings = {stage.name: config_dict(stage.config) for stage in one.stages}
-    atomic_write_text(one.folder / ROUND_FILE, dump_yaml(settings))
-    execute_stages(one.stages, f"round {one.number} of {num_rounds}, ")
-    changes = changes_of(one)
-    write_card(one, changes)
+def _execute(round_: Round, num_rounds: int) -> None:
+    settings = {stage.name: config_dict(stage.config) for stage in round_.stages}
+    atomic_write_text(round_.folder / ROUND_FILE, dump_yaml(settings))
+    execute_stages(round_.stages, f"round {round_.number} of {num_rounds}, ")
+    changes = changes_of(round_)
+    write_card(round_, changes)
     print_line(f"      {summary_of(changes)}")
-    print_line(f"      card: {one.folder / CARD}")
+    print_line(f"      card: {round_.folder / CARD}")

@@ -57,11 +57,8 @@ def plan_rounds(
 ) -> list[Round]:
     """Return the first `num` rounds of a run, those that are done included.
 
-    Args:
-        folder: of `gatt run`, with a stage `train`.
-        num: rounds.
-        objective: `preference` learns pairs; `targets` learns the chosen replies alone.
-        overrides: `pairs.replies=8`, `train.learning_rate=1e-5`, `eval.num_dialogues=8`.
+    `preference` learns pairs; `targets` learns the chosen replies alone. Overrides are such as
+    `pairs.replies=8`.
 
     Raises:
         ConfigError: no such run, a key that the round sets itself, a model on servers, or the problems

@@ -35,7 +35,7 @@ class PushConfig:
 
     def __post_init__(self) -> None:
         if (self.repo_id is None) == (self.output_dir is None):
-            found = "neither" if self.output_dir is None else "both"
-            raise ConfigError(f"repo_id and output_dir: found {found}, expected one of them")
+            given = "neither" if self.output_dir is None else "both"
+            raise ConfigError(f"repo_id and output_dir: found {given}, expected one of them")
         if self.results is not None and self.what != "adapter":
             raise ConfigError(f"results with what={self.what}: expected them with an adapter")

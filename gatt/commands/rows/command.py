@@ -60,11 +60,12 @@ def run(args: argparse.Namespace) -> int:
             a file that cannot be read or written.
     """
     from gatt.commands.rows.formats import RowMaker, targets_of
+    from gatt.data.sample import read_all_samples
     from gatt.models.chat_template import template_of
     from gatt.models.load import load_tokenizer, resolve
     from gatt.models.template_variables import set_template_variables
     from gatt.runs.atomic_file import atomic_stream, atomic_write_text, refuse_unwritable
-    from gatt.train.data.samples import Dropped, read_all_samples
+    from gatt.train.data.report import Dropped
 
     config = replace(
         training_of(args, args.samples),

@@ -17,9 +17,9 @@ from gatt.models.control_tokens import control_ids
 from gatt.models.encoded_view import encode_prompt, encode_reply
 from gatt.models.template_facts import learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import DrawnSample, draw_sample, encode_sample
-from gatt.train.data.labels import BuiltSample
-from gatt.train.data.samples import Dropped, reason_of
+from gatt.train.data.labels import BuiltSample, view_of_turns
+from gatt.train.data.report import Dropped, reason_of
+from gatt.train.data.rows import DrawnSample, draw_sample, encode_sample
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,8 @@ def targets_of(
 ) -> Iterator[list[Target]]:
     """Yield the targets that training would learn, those of one sample together, ascending.
 
-    Args:
-        samples: of `gatt.train.data.samples.read_all_samples`.
-        tokenizer: with a chat template.
-        config: of the run; its placement, history and length policy hold.
-        dropped: counts the targets and samples that training leaves out as well, and those of another
-            objective than the run's.
+    `dropped` counts the targets and samples that training leaves out as well, and those of another objective
+    than the run's.
 
     Raises:
         TemplateError: no chat template, or one under which no reply can be learned as it stands.
@@ -72,30 +68,30 @@ def targets_of(
         drawn = draw_sample(whole, config, facts, usable)
         sample = drawn.sample
         if drawn.objective != config.objective:
-            told = f"sample {sample.id!r}: the objective {drawn.objective!r}, which these rows do not have"
-            dropped.add(*reason_of(told, sample))
+            problem = f"sample {sample.id!r}: the objective {drawn.objective!r}, which these rows do not have"
+            dropped.add(*reason_of(problem, sample))
             continue
         try:
             built = encode_sample(drawn, tokenizer, config, facts)
         except (DataError, TemplateError) as error:
             dropped.add(*reason_of(str(error), sample))
             continue
-        for told in built.dropped_targets:
-            dropped.add(*reason_of(told, sample))
+        for problem in built.dropped_targets:
+            dropped.add(*reason_of(problem, sample))
         yield sorted(_targets(drawn, built), key=lambda target: target.turn)
 
 
 def _targets(drawn: DrawnSample, built: BuiltSample) -> Iterator[Target]:
-    sample = drawn.as_learned
     for part in built.parts:
         firsts = [branch for branch in part.comb.branches if not branch.is_partner]
         partners: list[Branch | None] = [b for b in part.comb.branches if b.is_partner]
         partners = partners or [None] * len(firsts)
         for turn, branch, partner in zip(part.targets, firsts, partners, strict=True):
-            view = drawn.view(part.turns[: part.turns.index(turn) + 1])
+            shown = part.turns[: part.turns.index(turn) + 1]
+            view = view_of_turns(drawn.sample, shown, drawn.placement)
             messages = prompt_of_turn(view, view.num_turns)
             prompt = part.comb.trunk[: branch.fork]
-            target = sample.targets[turn - 1]
+            target = drawn.sample.targets[turn - 1]
             yield Target(
                 sample=drawn.sample,
                 turn=turn,
@@ -197,14 +193,14 @@ class RowMaker:
 
     def usable(self, targets: Iterable[Target], dropped: Dropped) -> list[Target]:
         """Return the targets that the format can say; the others are counted."""
-        found = []
+        usable = []
         for target in targets:
-            if told := self._problem(target):
+            if problem := self._problem(target):
                 where = f"sample {target.sample.id!r}, turn {target.turn}"
-                dropped.add(*reason_of(f"{where}: {told}", target.sample))
+                dropped.add(*reason_of(f"{where}: {problem}", target.sample))
             else:
-                found.append(target)
-        return found
+                usable.append(target)
+        return usable
 
     def rows(self, target: Target) -> list[dict[str, Any]]:
         """Return the row of a usable target, or the two of a pair."""
@@ -213,10 +209,11 @@ class RowMaker:
         if self.format == "trl-kto":
             labelled = [(said, True), *((reply, False) for reply in rejected)]
             return [
-                {"prompt": prompt, "completion": one, "label": is_good} for one, is_good in labelled
+                {"prompt": prompt, "completion": reply, "label": is_good}
+                for reply, is_good in labelled
             ]
         if self.format == "trl-dpo":
-            return [{"prompt": prompt, "chosen": said, "rejected": one} for one in rejected]
+            return [{"prompt": prompt, "chosen": said, "rejected": reply} for reply in rejected]
         return [self._row(prompt, said[0])]
 
     def _row(self, prompt: list[dict[str, Any]], said: dict[str, Any]) -> dict[str, Any]:

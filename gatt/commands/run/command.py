@@ -13,7 +13,7 @@ from gatt.cli import path_argument
 from gatt.errors import StaleError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.provenance import provenance
-from gatt.runs.yaml_file import dump_yaml
+from gatt.runs.values import dump_yaml
 from gatt.stages.plan import add_plan_argument, print_line, show_plan
 from gatt.stages.run_file import RUN_FILE, STAGES, PipelineRun, Stage, load_run
 
@@ -58,9 +58,6 @@ def execute_run(run: PipelineRun) -> None:
     The resolved file is written as `run.yaml` in the output folder: at once
     where there is none, over an older one only when every stage has accepted
     the folder as its own.
-
-    Raises:
-        GattError: whatever a stage raises; the stages before it stay.
     """
     check_stages(run.stages)
     path = run.output_dir / RUN_FILE
@@ -86,12 +83,7 @@ def check_stages(stages: Sequence[Stage]) -> None:
 def execute_stages(stages: Sequence[Stage], within: str = "") -> None:
     """Run stages in order, with lines on each. What was made of other inputs is set aside and made anew.
 
-    Args:
-        stages: checked.
-        within: names what they are part of, in front of the number of a stage.
-
-    Raises:
-        GattError: whatever a stage raises; the stages before it stay.
+    `within` names what the stages are part of, in front of the number of each.
     """
     for number, stage in enumerate(stages, start=1):
         print_line(f"[{within}{number}/{len(stages)}] {stage.name} -> {stage.config.output_dir}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from gatt.config.load import load_config
 from gatt.errors import ConfigError
-from gatt.runs.yaml_file import read_mapping
+from gatt.runs.values import read_mapping
 from gatt.stages.run_file import RUN_FILE, load_run
 from gatt.train.config import TrainConfig
 
@@ -25,9 +25,7 @@ def training_of(args: argparse.Namespace, samples: Sequence[Path]) -> TrainConfi
     By `--config` where it is given, else by the run whose folder is given, or whose samples they are and which
     lies beside them, else by the defaults of training; a line of the log says which.
 
-    Args:
-        args: of a command with the arguments of `TrainConfig`.
-        samples: files, or the folder of one run, whose samples are then those of its training.
+    The samples of the folder of a run are those of its training.
 
     Raises:
         ConfigError: a folder beside files or --config, or a folder of no run that trains; see `load_config`.
@@ -104,9 +102,7 @@ def _has_samples(file: Path, samples: Path) -> bool:
 def talk_of(folder: Path, adapter: Path | None = None) -> dict[str, Any]:
     """Return what a talk to the model of a run needs: model, adapter, catalog, and its entry if it is one.
 
-    Args:
-        folder: of the run.
-        adapter: in place of that of the run, whose training is then not needed.
+    With an `adapter` of its own, the training of the run is not needed.
 
     Raises:
         ConfigError: no run, no training in it, or no adapter yet; see `load_run`.

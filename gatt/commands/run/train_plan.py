@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from gatt.commands.launch import planned_launch
+from gatt.data.sample import read_all_samples
 from gatt.errors import StaleError
 from gatt.models.load import load_tokenizer
 from gatt.runs.input_file import count_lines, read_json
@@ -18,7 +19,6 @@ from gatt.stages.plan import StagePlan
 from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
 from gatt.train.data.rows import build_rows
-from gatt.train.data.samples import read_all_samples
 from gatt.train.run_folder import FILE, refuse_stale
 
 _MOST_COUNTED: Final = 100
@@ -47,8 +47,8 @@ def planned(config: TrainConfig, earlier: Mapping[str, StagePlan]) -> StagePlan:
         if kept := tuple(path for path in others if path.is_file()):
             # A step that is packed by `auto` is counted in dialogues, as those to come are.
             alone = replace(config, samples=kept, pack_rows=config.pack_rows is True)
-            more, more_tokens, told, _ = _of_samples(alone, num_processes)
-            num, tokens, what = num + more, tokens + more_tokens, f"{what}; {told}"
+            num_alone, more_tokens, what_alone, _ = _of_samples(alone, num_processes)
+            num, tokens, what = num + num_alone, tokens + more_tokens, f"{what}; {what_alone}"
         if config.pack_rows == "auto" and is_packed(config):
             unit = "dialogues, packed"
     else:

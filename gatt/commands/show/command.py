@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
     @cache
     def why() -> str | None:
         # By the configuration of the model: its weights stay unloaded.
-        found = load_config(config.model)
-        return why_not_packable(found, config.attn_implementation, config.max_length)
+        model_config = load_config(config.model)
+        return why_not_packable(model_config, config.attn_implementation, config.max_length)
 
     shown = [
         view_sample(tokenizer, sample, config, why_not_packable=why)

@@ -1,6 +1,6 @@
 """A sample as training sees it, as text or on a page.
 
-The rows come from `gatt.train.data.encode.rows_of`, which training calls too, and the
+The rows come from `gatt.train.data.rows.rows_of`, which training calls too, and the
 draws and fallbacks from the same functions as there, so what is shown cannot be
 other than what trains.
 """
@@ -22,8 +22,9 @@ from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer
 from gatt.models.template_facts import inspect_template, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import DrawnSample, choose_layout, draw_sample, encode_sample, rows_of
 from gatt.train.data.labels import BuiltComb
+from gatt.train.data.packing import choose_layout
+from gatt.train.data.rows import DrawnSample, draw_sample, encode_sample, rows_of
 
 
 @dataclass(frozen=True)
@@ -71,23 +72,16 @@ def view_sample(
     Fallbacks (no system role, no shared trunk) are those of training and are
     logged as there.
 
-    Args:
-        tokenizer: of the run's model.
-        sample: of `gatt.data.sample.read_samples`.
-        config: of the run.
-        why_not_packable: see `gatt.train.data.encode.choose_layout`.
-
     Raises:
         TemplateError: no chat template.
-        ConfigError: see `gatt.train.data.encode.choose_layout`.
     """
     facts = inspect_template(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
-    one = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
-    settings, is_own = _settings(one, config, layout), one.history in ("reference", "both")
+    drawn = draw_sample(sample, config, facts, usable_placement(config.placement, facts))
+    settings, is_own = _settings(drawn, config, layout), drawn.history in ("reference", "both")
     try:
-        built = encode_sample(one, tokenizer, config, facts)
-        rows, problems = rows_of(one, built, config, layout)
+        built = encode_sample(drawn, tokenizer, config, facts)
+        rows, problems = rows_of(drawn, built, config, layout)
     except (DataError, TemplateError) as error:
         # Training counts such a sample as dropped and goes on.
         return ShownSample(sample, settings, is_own, (str(error),))
@@ -97,7 +91,7 @@ def view_sample(
     parts: list[ShownRow] = []
     for number, (comb, source) in enumerate(rows, start=1):
         parts += _parts(tokenizer, f"row {number} of {len(rows)}: ", comb, source)
-    trained = () if one.supervise == "context_only" else built.targets
+    trained = () if drawn.supervise == "context_only" else built.targets
     counts = (
         f"{_counts([comb for comb, _ in rows])}; exchanges dropped: {built.num_exchanges_dropped}"
     )
@@ -126,10 +120,7 @@ def lines_of(shown: ShownSample) -> Iterator[str]:
 def page_of(title: str, samples: Sequence[ShownSample], model: str) -> str:
     """Return samples as a page of HTML, which needs no other file and no network.
 
-    Args:
-        title: names the file that they are from.
-        samples: each with what training makes of it.
-        model: of the run.
+    `title` names the file that they are from.
     """
     return filled("show/page.html.j2", title=title, model=model, samples=samples)
 
@@ -142,15 +133,15 @@ def _head(sample: GattSample) -> Iterator[str]:
         yield f"from turn {switch.turn} ({switch.kind}, by the {switch.place}) {switch.text}"
 
 
-def _settings(one: DrawnSample, config: TrainConfig, layout: RowLayout) -> str:
+def _settings(sample: DrawnSample, config: TrainConfig, layout: RowLayout) -> str:
     """Return how a sample is trained on, with what was drawn for it."""
-    drawn = f" (drawn from seed {config.seed} and the id)"
-    summary = TABLE[one.objective].summary
-    loss = "" if one.objective == DEFAULT_OBJECTIVE else f", loss {summary}"
+    by_lot = f" (drawn from seed {config.seed} and the id)"
+    summary = TABLE[sample.objective].summary
+    loss = "" if sample.objective == DEFAULT_OBJECTIVE else f", loss {summary}"
     return (
-        f"placement {one.placement}{drawn if config.placement == 'mixed' else ''}, "
-        f"history {one.history}{drawn if config.history == 'mixed' else ''}, "
-        f"supervise {one.supervise}, layout {layout}{loss}"
+        f"placement {sample.placement}{by_lot if config.placement == 'mixed' else ''}, "
+        f"history {sample.history}{by_lot if config.history == 'mixed' else ''}, "
+        f"supervise {sample.supervise}, layout {layout}{loss}"
     )
 
 
@@ -190,7 +181,7 @@ def _counts(combs: Sequence[Comb]) -> str:
     total = sum(comb.num_tokens for comb in combs)
     supervised = sum(comb.num_supervised for comb in combs)
     counts = f"tokens: {total} in {len(combs)} rows; {supervised} supervised"
-    if read := sum(one.num_tokens for comb in combs for one in comb.teacher):
+    if read := sum(t.num_tokens for comb in combs for t in comb.teacher):
         counts += f"; {read} read by the teacher"
     if any(comb.branches for comb in combs):
         expanded = sum(row.num_tokens for comb in combs for row in expand(comb))
@@ -202,8 +193,8 @@ def ranges(turns: Sequence[int]) -> str:
     """Return ascending numbers as text: `1, 3-5`."""
     gaps = [(a, b) for a, b in pairwise(turns) if b != a + 1]
     starts, ends = [turns[0], *(b for _, b in gaps)], [*(a for a, _ in gaps), turns[-1]]
-    found = zip(starts, ends, strict=True)
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
+    runs = zip(starts, ends, strict=True)
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def _verdict(verdict: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from gatt.data.expectation import Expectation
 from gatt.data.hash_split import SplitName, partition
 from gatt.errors import CatalogError, ConfigError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import read_mapping
+from gatt.runs.values import read_mapping
 
 FOLDER: Final = Path(__file__).parent
 QUESTION_KINDS: Final = (

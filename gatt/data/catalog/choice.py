@@ -50,11 +50,7 @@ class InstructionChoice:
             )
 
     def load(self) -> Catalog:
-        """Return the catalogue of the configured folders.
-
-        Raises:
-            CatalogError: see `load_catalog`.
-        """
+        """Return the catalogue of the configured folders."""
         return load_catalog(*(Path(folder).expanduser() for folder in self.catalog))
 
     def select(self, catalog: Catalog, splits: Sequence[Split]) -> tuple[Entry, ...]:

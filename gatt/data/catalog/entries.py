@@ -12,7 +12,7 @@ from gatt.data.catalog.programs import apply_program
 from gatt.data.instruction import Entry
 from gatt.data.variants import PLACEHOLDER, Variants, fill
 from gatt.errors import CatalogError, VerifierError
-from gatt.runs.typed import ShapeError, typed
+from gatt.runs.values import ShapeError, typed
 from gatt.verifiers import build
 
 T = TypeVar("T")
@@ -70,8 +70,8 @@ def _form(family: str, raw: Mapping[str, Any], facts: Mapping[str, Any]) -> Entr
     # A rule or program takes a number as one; elsewhere it is text.
     texts = {key: str(fact) for key, fact in given.items()}
     filled: dict[str, Any] = {
-        key: _fill(one, given if key in ("verifiers", "probes", "program") else texts, where)
-        for key, one in raw.items()
+        key: _fill(value, given if key in ("verifiers", "probes", "program") else texts, where)
+        for key, value in raw.items()
     }
     filled.pop("facts", None)
     return _entry(family, {**filled, "id": name}, where)
@@ -98,19 +98,19 @@ def _entry(family: str, filled: dict[str, Any], where: str) -> Entry:
         filled = _with_parts(filled, where)
     for holder in (filled, *_mappings(filled.get("probes"))):
         if isinstance(holder.get("verifiers"), list):
-            holder["verifiers"] = [_spec(one) for one in holder["verifiers"]]
+            holder["verifiers"] = [_spec(verifier) for verifier in holder["verifiers"]]
     filled["program"] = _program(filled.pop("program", None), where)
     filled["facts"] = _speaker(filled.pop("speaker", None) or {}, where)
     entry = typed_values(Entry, {"family": family, **filled}, where)
     if not entry.id.startswith(f"{family}."):
         raise CatalogError(f"{where}: expected an id that starts with {family + '.'!r}")
-    for key, found in vars(entry).items():
+    for key, value in vars(entry).items():
         if key == "program":
             continue
-        texts = found if isinstance(found, tuple) else (found,)
-        is_missing = key in ("verbose", "verifiers") and not found
+        texts = value if isinstance(value, tuple) else (value,)
+        is_missing = key in ("verbose", "verifiers") and not value
         if is_missing or any(isinstance(t, str) and not t.strip() for t in texts):
-            raise CatalogError(f"{where}: {key!r} is {found!r}: expected some text")
+            raise CatalogError(f"{where}: {key!r} is {value!r}: expected some text")
     if len(entry.examples) % 2:
         raise CatalogError(
             f"{where}: 'examples' has {len(entry.examples)} texts: expected a reply after each message"
@@ -135,7 +135,7 @@ def _with_parts(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
     given = {key: raw[key] for key in _OF_PART if raw.get(key)}
     if "verifiers" in given:
         raise CatalogError(f"{where}: 'verifiers' beside 'parts': expected them in the parts")
-    lists = {key: [one for part in parts for one in part.get(key) or ()] for key in _OF_PART}
+    lists = {key: [item for part in parts for item in part.get(key) or ()] for key in _OF_PART}
     lists["utterances"] += given.get("utterances", [])
     counted = [
         {key: value for key, value in part.items() if key not in _OF_PART}
@@ -154,7 +154,7 @@ def typed_values(kind: type[T], raw: Mapping[str, Any], where: str) -> T:
 
 
 def _mappings(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _spec(raw: object) -> object:

@@ -75,9 +75,8 @@ Program = Callable[..., str | None]
 def apply_program(program: str, reply: str) -> str | None:
     """Return a reply brought into a form, None where the program cannot.
 
-    Args:
-        program: JSON, `{"name": …}` and the parameters.
-        reply: any reply; markdown and line breaks are taken off first.
+    `program` is JSON, `{"name": …}` and the parameters. Markdown and line breaks of the reply are taken off
+    first.
 
     Raises:
         ValueError: no such program, or text that is no JSON object.
@@ -110,7 +109,7 @@ def texts_added(programs: Sequence[str]) -> Iterator[str]:
 def _from(options: tuple[str, ...], reply: str) -> Iterator[str]:
     """Yield the options, from one that depends on the reply; those that stand in it are left out."""
     start = zlib.crc32(reply.encode()) % len(options)
-    return (one for one in (*options[start:], *options[:start]) if one not in reply)
+    return (option for option in (*options[start:], *options[:start]) if option not in reply)
 
 
 def _stopped(reply: str) -> str:
@@ -171,11 +170,11 @@ def parts(
 
 
 def _pieces(reply: str, n: int) -> list[str]:
-    found = [*sentences(_stopped(reply)), *islice(_from(FILLERS, reply), n)]
+    pieces = [*sentences(_stopped(reply)), *islice(_from(FILLERS, reply), n)]
     num_own = len(sentences(reply))
     if num_own <= n:
-        return found[:n]
-    return [*found[: n - 1], " ".join(found[n - 1 : num_own])]
+        return pieces[:n]
+    return [*pieces[: n - 1], " ".join(pieces[n - 1 : num_own])]
 
 
 def exactly(reply: str, /, *, n: int) -> str:
@@ -234,17 +233,17 @@ def replaces(reply: str, /, *, old: str, new: str) -> str:
 
 def spells(reply: str, /) -> str | None:
     """Write numbers in words; None where a digit is left ("5 %", "7:30")."""
-    found = _NUMBER.sub(lambda match: _spelled(int(match[0])), reply)
-    return None if any(map(str.isdigit, found)) else found
+    spelled = _NUMBER.sub(lambda match: _spelled(int(match[0])), reply)
+    return None if any(map(str.isdigit, spelled)) else spelled
 
 
 def digits(reply: str, /) -> str | None:
     """Write numbers up to twenty in digits; None where there is none."""
     values = {word: str(value) for value, word in enumerate(_ONES[2:], start=2)}
-    found = re.sub(
+    text = re.sub(
         rf"(?<!-)\b(?:{'|'.join(values)})\b(?!-)", lambda m: values[m[0].lower()], reply, flags=re.I
     )
-    return found if any(map(str.isdigit, found)) else None
+    return text if any(map(str.isdigit, text)) else None
 
 
 @cache
@@ -283,8 +282,8 @@ def joins_words(reply: str, /, *, by: str) -> str:
 
 
 PROGRAMS: Final[Mapping[str, Program]] = {
-    one.__name__: one
-    for one in (
+    program.__name__: program
+    for program in (
         starts, ends, wraps, asks, remarks, parts, exactly, bounds, cased, replaces, spells, digits, as_json,
         titled, marks_sentences, joins_words,
     )

@@ -46,7 +46,7 @@ from gatt.data.catalog.entries import parse_entries, typed_values
 from gatt.data.instruction import SPLITS, Conflicts, Entry, Instruction
 from gatt.errors import CatalogError, ConfigError, VerifierError
 from gatt.runs.suggest import did_you_mean
-from gatt.runs.yaml_file import read_mapping
+from gatt.runs.values import read_mapping
 from gatt.verifiers import own_versions
 from gatt.verifiers.own_kinds import read_kind_file
 from gatt.verifiers.table import use_kind_files
@@ -116,14 +116,14 @@ class Catalog:
             CatalogError: an unknown family, split or value, or nothing left.
         """
         known_values = [name for e in self.entries for name in (e.value, e.id)]
-        for what, names, known in (
+        for what, names, shipped in (
             ("family", families, self.families),
             ("split", splits, SPLITS),
             ("value", (*values, *exclude), known_values),
         ):
             for name in names:
-                if name not in known:
-                    hint = did_you_mean(name, known, ": see `gatt catalog list`")
+                if name not in shipped:
+                    hint = did_you_mean(name, shipped, ": see `gatt catalog list`")
                     raise CatalogError(f"no catalogue entry with {what} {name!r}{hint}")
         chosen = tuple(
             e
@@ -179,9 +179,9 @@ def load_catalog(*places: Path) -> Catalog:
         for path, raw in files:
             try:
                 if path.name == CONFLICTS_FILE:
-                    found = typed_values(Conflicts, raw, "file")
-                    pairs |= found.pairs
-                    repeatable |= found.repeatable
+                    conflicts = typed_values(Conflicts, raw, "file")
+                    pairs |= conflicts.pairs
+                    repeatable |= conflicts.repeatable
                 else:
                     family, about[family], some = parse_family(raw)
                     entries += some
@@ -252,12 +252,12 @@ def parse_family(raw: Mapping[str, Any]) -> tuple[str, str, list[Entry]]:
         CatalogError: unknown or missing keys, or an entry that breaks its contract.
         VerifierError: a verifier that cannot be built.
     """
-    found = typed_values(_Family, raw, "file")
-    if not found.entries:
+    family = typed_values(_Family, raw, "file")
+    if not family.entries:
         raise CatalogError("no 'entries': expected a list with at least one")
     entries = [
         entry
-        for e in found.entries
-        for entry in parse_entries(found.family, {**found.defaults, **e})
+        for e in family.entries
+        for entry in parse_entries(family.family, {**family.defaults, **e})
     ]
-    return found.family, found.about, entries
+    return family.family, family.about, entries

@@ -97,11 +97,7 @@ class SwitchDraw:
     ) -> Switch | None:
         """Return the change of one dialogue, None where it has none.
 
-        Args:
-            given: what holds before, made of entries of the catalogue.
-            num_turns: of the dialogue.
-            rng: the same state gives the same change.
-            kinds: those that may be drawn.
+        `given`, made of entries of the catalogue, holds before. The same state of `rng` gives the same change.
 
         Raises:
             CatalogError: no new instruction can be put together.
@@ -148,4 +144,4 @@ class SwitchDraw:
             return []
         own = self.catalog.entries_of(given)
         between = self.catalog.conflicts.between
-        return [e for e in self.pool if not any(between(e, one) for one in own)]
+        return [e for e in self.pool if not any(between(e, own_entry) for own_entry in own)]

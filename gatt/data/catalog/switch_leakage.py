@@ -23,10 +23,7 @@ def ended_rules(first: Instruction | None, switches: Sequence[Switch], turn: int
     Left out are those of an entry that holds again, and those that ordinary
     replies follow, see `gatt.data.catalog.ordinary_replies`. None are left where nothing was ended.
 
-    Args:
-        first: the instruction of turn 1.
-        switches: rising, see `gatt.data.switches.check_switches`.
-        turn: its own change counts.
+    A change at the turn itself counts.
     """
     old = ended(first, switches, turn)
     now = in_force(first, switches, turn)
@@ -49,12 +46,8 @@ def still_follows(
 
     What the dialogue itself says at that turn is its topic, not the old instruction.
 
-    Args:
-        first: the instruction of turn 1.
-        switches: rising, see `gatt.data.switches.check_switches`.
-        dialogue: with its own replies, but for the last where it is open.
-        turn: counted from 1.
-        reply: another one to the same message.
+    The dialogue has its own replies, but for the last where it is open; `reply` is another one to the same
+    message.
     """
     rules = ended_rules(first, switches, turn)
     own = dialogue.replies[turn - 1 : turn]
@@ -69,5 +62,5 @@ def leak_status(rules: Rules, reply: str) -> Status | None:
     A combination whose rules cannot be told apart, see `Instruction.rules`, is one
     entry: only a reply that follows all of it passes.
     """
-    found = {overall(check_all(some, reply)) for some in rules}
-    return next((s for s in ("pass", "undecided", "fail") if s in found), None)
+    statuses = {overall(check_all(some, reply)) for some in rules}
+    return next((s for s in ("pass", "undecided", "fail") if s in statuses), None)

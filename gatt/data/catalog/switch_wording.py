@@ -34,12 +34,8 @@ class Announcements:
     ) -> tuple[str, Instruction | None]:
         """Return the words of a change, and what holds from it on.
 
-        Args:
-            kind: of the change.
-            given: what held before.
-            new: what comes, in its own wording; with `cancel` the entries of what held.
-            terse_probability: chance that a `cancel` is told in short.
-            rng: chooses; the same state gives the same text.
+        `new` is what comes, in its own wording; with `cancel` the entries of what held, told in short with
+        `terse_probability`.
         """
         if not isinstance(new, Instruction):
             wording: Wording = "terse" if rng.random() < terse_probability else "verbose"
@@ -62,8 +58,8 @@ class Announcements:
 
 def _read(name: str, *, has_own: bool) -> Announcements:
     path = Path(__file__).with_name("wordings.yaml")
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))[name]
-    texts: Any = {tuple(key.split()): tuple(words) for key, words in found.items()}
+    wordings = yaml.safe_load(path.read_text(encoding="utf-8"))[name]
+    texts: Any = {tuple(key.split()): tuple(words) for key, words in wordings.items()}
     return Announcements(texts, has_own)
 
 

@@ -54,9 +54,7 @@ def add_workers_argument(parser: argparse.ArgumentParser) -> None:
 def with_workers(ray: RayConfig | None, num_workers: int | None) -> RayConfig | None:
     """Return the Ray settings of a run: those of the configuration, or N workers on this machine.
 
-    Args:
-        ray: of the configuration.
-        num_workers: value of `--workers`, or None.
+    `num_workers` is the value of `--workers`.
 
     Raises:
         ConfigError: less than one worker, a configuration that also has workers, or Ray is not

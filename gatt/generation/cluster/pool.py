@@ -56,13 +56,8 @@ def work_on_cluster(
     A dead worker is replaced, and another one gets its item: no item is lost or yielded twice.
     Items are taken as workers become free.
 
-    Args:
-        config: the cluster.
-        make: called once in each worker; loads the model and returns the function that works on
-            an item. It is pickled, and so are the items.
-        items: pieces of work.
-        num_items: their number.
-        has_local_model: whether each worker loads the model, and may use a GPU.
+    `make` is called once in each worker: it loads the model and returns the function that works on an item. It
+    is pickled, and so are the items. With `has_local_model` each worker may use a GPU.
 
     Raises:
         ConfigError: Ray is not installed, or there is no such cluster.
@@ -92,11 +87,9 @@ class Holder:
     The model is loaded by `start` and not by the constructor: Ray reports an error of a constructor
     like the death of the worker.
 
-    Args:
-        make: loads the model and returns the function that works on an item.
-        expected: versions of the packages on the machine that started the run.
-        kind_files: Python files with verifiers that the run's catalogue names; they need not be
-            on this machine.
+    `make` loads the model and returns the function that works on an item. `expected` are versions of packages
+    on the machine that started the run, `kind_files` Python files with verifiers that the run's catalogue
+    names; they need not be on this machine.
     """
 
     def __init__(
@@ -128,11 +121,11 @@ class Holder:
         return self._with_host(lambda: self._work(item))
 
     def _load(self) -> Callable[[Any], Any]:
-        found = versions()
+        installed = versions()
         for name, version in self._expected.items():
-            if found[name] != version:
+            if installed[name] != version:
                 raise ConfigError(
-                    f"{name} {found[name]} is installed, expected {version} as on the machine that "
+                    f"{name} {installed[name]} is installed, expected {version} as on the machine that "
                     "started the run: install the same versions on every machine of the cluster"
                 )
         use_kind_files(self._kind_files)
@@ -263,9 +256,9 @@ def connected(address: str) -> Iterator[Any]:
         return
     # Telemetry only where the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    more = {"include_dashboard": False} if address == "local" else {}
+    options = {"include_dashboard": False} if address == "local" else {}
     try:
-        ray.init(address=address, logging_level=logging.WARNING, **more)
+        ray.init(address=address, logging_level=logging.WARNING, **options)
     except (OSError, RuntimeError, ValueError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ConfigError(
@@ -282,13 +275,7 @@ def connected(address: str) -> Iterator[Any]:
 def room_for(
     config: RayConfig, resources: Mapping[str, float], *, has_local_model: bool
 ) -> tuple[dict[str, float], int]:
-    """Return the resources of each worker, and for how many workers the cluster has room, at least 1.
-
-    Args:
-        config: settings of the user.
-        resources: of the whole cluster, in Ray's units.
-        has_local_model: whether each worker loads the model.
-    """
+    """Return the resources of each worker, and for how many workers the cluster has room, at least 1."""
     num_cpus, num_gpus = resources.get("CPU", 0.0), resources.get("GPU", 0.0)
     # All N workers of one machine must start, however small it is.
     num_sharing = (config.address == "local" and config.num_workers) or 0
@@ -330,13 +317,13 @@ class EngineAnywhere:
         Raises:
             ModelError: model or adapter cannot be read.
         """
-        found = {name: os.fspath(at) for name, at in adapters.items()}
+        folders = {name: os.fspath(at) for name, at in adapters.items()}
         if config.has_weights:
-            found = {name: os.fspath(Path(at).absolute()) for name, at in adapters.items()}
+            folders = {name: os.fspath(Path(at).absolute()) for name, at in adapters.items()}
             folder = Path(config.model).expanduser()
             if config.model not in PACKAGED and folder.is_dir():
                 config = replace(config, model=os.fspath(folder.absolute()))
-        return cls(config, found, _digests(config, found))
+        return cls(config, folders, _digests(config, folders))
 
     def __call__(self) -> Engine:
         """Return the engine.
@@ -355,5 +342,5 @@ class EngineAnywhere:
 
 def _digests(config: EngineConfig, adapters: Mapping[str, str]) -> dict[str, str]:
     """Return the digests of a model and of each adapter; empty ones where they are served."""
-    found = {config.model: config.weights_digest()}
-    return found | {at: config.adapter_digest(at) for at in adapters.values()}
+    model_digest = {config.model: config.weights_digest()}
+    return model_digest | {at: config.adapter_digest(at) for at in adapters.values()}

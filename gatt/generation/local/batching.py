@@ -121,13 +121,8 @@ def plan_batches(
     prompt, and are batched with each other. The parts of a group are in different batches: each
     continues the prefix of the part before it.
 
-    Args:
-        groups: of `plan_groups`.
-        max_rows: most rows of a batch.
-        max_cache_tokens: most tokens of a batch: of each prefix the part that its rows read; copies of
-            the prefixes that lie side by side, as long as the longest; and for every row as many tokens as the
-            longest row adds.
-        max_new_tokens: most tokens of a reply.
+    A batch has at most `max_cache_tokens`: of each prefix the part that its rows read; copies of the prefixes
+    that lie side by side, as long as the longest; and for every row as many tokens as the longest row adds.
     """
 
     def fits(batch: list[Group]) -> bool:
@@ -195,11 +190,8 @@ def prefilled_together(
 ) -> Iterator[list[int]]:
     """Yield the indices of rows whose own tokens go through the model together.
 
-    Args:
-        lengths: tokens that a row adds to its prefix.
-        forks: tokens of its prefix that it sees.
-        most_pairs: most pairs of a new token and a token that it sees, over all rows; a single row may
-            have more; None for any number.
+    A row adds its length to its prefix and sees `forks` tokens of it. `most_pairs` limits the pairs of a new
+    token and a token that it sees, over all rows; a single row may have more. None is any number.
     """
     for part in like_lengths(lengths):
         step = len(part)

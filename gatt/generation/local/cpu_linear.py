@@ -81,8 +81,7 @@ class _Packed:
 class PackedLinears:
     """Copies of a model's linear weights in oneDNN's layout, renewed when a weight changes.
 
-    Args:
-        model: any model; its layers are searched each time, since adapters may be added or removed.
+    The layers of the model are searched each time, since adapters may be added or removed.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -166,10 +165,10 @@ def _forward(layer: _Layer, packed: torch.Tensor) -> Any:
 
     def forward(x: torch.Tensor) -> torch.Tensor:
         if x.dtype != packed.dtype or torch.is_autocast_enabled("cpu"):
-            found: torch.Tensor = plain(x)
+            output: torch.Tensor = plain(x)
         else:
-            found = torch.ops.mkldnn._linear_pointwise(x, packed, layer.base.bias, "none", [], "")
-        return found
+            output = torch.ops.mkldnn._linear_pointwise(x, packed, layer.base.bias, "none", [], "")
+        return output
 
     return forward
 
@@ -207,8 +206,8 @@ def quantize(model: Any, tokenizer: Any) -> list[str]:
 
     head = model.get_output_embeddings()
     linear = {n: m for n, m in model.named_modules() if type(m) is nn.Linear and m is not head}
-    found = _outliers(model, linear, tokenizer)
-    spec = {n: per_channel_dynamic_qconfig for n in linear if found.get(n, 0) <= MOST_OUTLYING}
+    outliers = _outliers(model, linear, tokenizer)
+    spec = {n: per_channel_dynamic_qconfig for n in linear if outliers.get(n, 0) <= MOST_OUTLYING}
     with warnings.catch_warnings():
         # torch asks users to move to another package.
         warnings.simplefilter("ignore")
@@ -224,13 +223,13 @@ def quantize(model: Any, tokenizer: Any) -> list[str]:
 
 def _outliers(model: Any, layers: Mapping[str, nn.Module], tokenizer: Any) -> dict[str, float]:
     """Return the ratio of the largest input of each layer to its typical one, for a line of text."""
-    found: dict[str, float] = {}
+    ratios: dict[str, float] = {}
 
     def watch(name: str) -> Any:
         def look(_module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
             x = inputs[0].detach().flatten(end_dim=-2)
             typical = x.square().mean(-1).sqrt().median()
-            found[name] = float(x.abs().max() / typical.clamp_min(1e-12))
+            ratios[name] = float(x.abs().max() / typical.clamp_min(1e-12))
 
         return look
 
@@ -241,4 +240,4 @@ def _outliers(model: Any, layers: Mapping[str, nn.Module], tokenizer: Any) -> di
     finally:
         for hook in hooks:
             hook.remove()
-    return found
+    return ratios

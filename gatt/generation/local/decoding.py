@@ -161,9 +161,11 @@ def _prefill(
     for part in prefilled_together(lengths, [rows[i].fork for i in places], most_pairs):
         own = RowCache(len(part), max(lengths[i] for i in part), device)
         members = [rows[places[i]] for i in part]
-        found = _forward(engine, [row.suffix for row in members], own, shared, members)
+        logits_of_rows = _forward(engine, [row.suffix for row in members], own, shared, members)
         cache.load_rows(torch.tensor([places[i] for i in part], device=device), own)
-        logits |= {row.index: one for row, one in zip(members, found, strict=True)}
+        logits |= {
+            row.index: row_logits for row, row_logits in zip(members, logits_of_rows, strict=True)
+        }
 
 
 def _encode_prefixes(
@@ -188,9 +190,9 @@ def _encode_prefixes(
             else:
                 # Its last token was encoded before, but the logits were not kept.
                 row.fork -= 1
-    known = [len(prefix) for prefix in prefixes]
+    num_kept = [len(prefix) for prefix in prefixes]
     rest = [
-        group.prefix[num:reach] for group, num, reach in zip(batch, known, reaches, strict=True)
+        group.prefix[num:reach] for group, num, reach in zip(batch, num_kept, reaches, strict=True)
     ]
     engine.counters.num_encoded_tokens += sum(map(len, rest))
     logits: dict[int, torch.Tensor] = {}
@@ -201,16 +203,16 @@ def _encode_prefixes(
             engine.model.device,
         )
         places = [
-            (index, known[index] + offset)
+            (index, num_kept[index] + offset)
             for index, start, end in part
             for offset in range(start, end)
         ]
         wanted = [(at, ends[place]) for at, place in enumerate(places) if place in ends]
         # An empty tensor would mean all positions.
         kept = torch.tensor([at for at, _ in wanted] or [0], device=engine.model.device)
-        found = run_step(engine.model, step, kept)[0]
-        for one, (_, rows) in zip(found, wanted, strict=False):
-            logits |= {row.index: one for row in rows}
+        after = run_step(engine.model, step, kept)[0]
+        for after_prefix, (_, rows) in zip(after, wanted, strict=False):
+            logits |= {row.index: after_prefix for row in rows}
     return prefixes, logits
 
 

@@ -143,10 +143,7 @@ class DenseStep:
 class Decoder:
     """Decode steps over one buffer: all rows by one token.
 
-    Args:
-        model: under `prefix_implementation`.
-        num_rows: R.
-        num_columns: L.
+    The model is under `prefix_implementation`. `num_rows` is R, `num_columns` L.
     """
 
     def __init__(self, model: Any, num_rows: int, num_columns: int) -> None:
@@ -261,7 +258,7 @@ def _prefill(
     lengths = [len(row.prompt) for row in batch]
     engine.counters.num_encoded_tokens += sum(lengths)
     decoder.first_R.copy_(torch.tensor([width - length for length in lengths]))
-    found, start = [], 0
+    parts, start = [], 0
     while start < len(batch):
         # The longest comes first.
         longest = lengths[start]
@@ -273,9 +270,9 @@ def _prefill(
             decoder.cache, part, torch.tensor(padded, device=device),
             torch.arange(first, width, device=device), decoder.first_R[part], slice(first, width),
         )  # fmt: skip
-        found.append(run_step(engine.model, step)[:, -1])
+        parts.append(run_step(engine.model, step)[:, -1])
         start = part.stop
-    return torch.cat(found)
+    return torch.cat(parts)
 
 
 def _decode(
@@ -338,13 +335,8 @@ def _drawn(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the tokens `[R, S]` of S steps, and whether few tokens did not suffice for one of them.
 
-    Args:
-        decoder: whose steps give the logits after each token but the last.
-        logits_RV: before the first token.
-        params: of the call.
-        uniform_RS: unused at temperature 0.
-        column: of the first token.
-        is_quick: draw from the most likely tokens alone, without waiting for the device.
+    `logits_RV` stand before the first token, whose place is `column`; `uniform_RS` is unused at temperature 0.
+    With `is_quick` the most likely tokens alone are drawn from, without waiting for the device.
     """
     tokens: list[torch.Tensor] = []
     wide: list[torch.Tensor] = []

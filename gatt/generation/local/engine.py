@@ -183,10 +183,8 @@ class TransformersEngine:
     ) -> Generation:
         """Return the reply of some sampled tokens.
 
-        Args:
-            output: sampled tokens, with the token that ends the turn.
-            num_prompt_tokens: of prompt and prefill.
-            prefill: tokens of the given beginning of the reply.
+        `output` has the token that ends the turn. `num_prompt_tokens` counts the prompt and `prefill`, the
+        given beginning of the reply.
         """
         finish: FinishReason = "length"
         if output and output[-1] in self.stop_ids:
@@ -205,12 +203,12 @@ class TransformersEngine:
         Raises:
             ModelError: no such adapter.
         """
-        known = list(getattr(self.model, "peft_config", {}))
+        loaded = list(getattr(self.model, "peft_config", {}))
         if name is None:
-            return self.model.disable_adapter() if known else nullcontext()
-        if name not in known:
+            return self.model.disable_adapter() if loaded else nullcontext()
+        if name not in loaded:
             raise ModelError(
-                f"no adapter {name!r} is loaded (loaded: {', '.join(known) or 'none'})"
+                f"no adapter {name!r} is loaded (loaded: {', '.join(loaded) or 'none'})"
             )
         self.model.set_adapter(name)
         return nullcontext()

@@ -68,7 +68,7 @@ def sharing_error(model: Any) -> float:
         output = model(torch.tensor([row + reply], device=device), use_cache=False)
         plain.append(output.logits[0, len(row) - 1 :])
     prefixes, cache = [Prefix(), Prefix()], RowCache(3, 10, device)
-    found = []
+    steps = []
     with prefix_implementation(model):
         for parts in ((rows[0][:5], rows[2][:4]), (rows[0][5:11], rows[2][4:7])):
             run_step(model, AppendStep(prefixes, parts, device))
@@ -76,10 +76,10 @@ def sharing_error(model: Any) -> float:
         tokens = [rows[0][11:], rows[1][9:], rows[2][7:]]
         for position in range(3):
             step = RowStep(cache, tokens, stacks, [0, 0, 1], [11, 9, 7])
-            found.append(run_step(model, step)[:, -1])
+            steps.append(run_step(model, step)[:, -1])
             if position < 2:
                 tokens = [[reply[position]] for reply in replies]
-    shared = torch.stack(found, dim=1).float()
+    shared = torch.stack(steps, dim=1).float()
     expected = torch.stack(plain).float()
     return float((shared - expected).abs().max() / expected.abs().max())
 

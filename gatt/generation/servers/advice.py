@@ -63,7 +63,7 @@ def _without_fields(message: str, body: Mapping[str, Any]) -> str:
         ways.append(f"server.omit: [{', '.join(omitted)}]")
     if set(named).intersection(PREFILLING):
         ways.append("server.can_prefill: false")
-    known = ("model", "messages", *MAX_TOKENS_FIELDS, *get_args(Omitted), *PREFILLING)
-    if further := [name for name in named if name not in known]:
+    expected = ("model", "messages", *MAX_TOKENS_FIELDS, *get_args(Omitted), *PREFILLING)
+    if further := [name for name in named if name not in expected]:
         ways.append(f"server.extra_body without {', '.join(further)}")
     return f"set {', or '.join(ways)}" if ways else ""

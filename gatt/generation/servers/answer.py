@@ -156,11 +156,6 @@ def read_reply(
     A reply has some text, or its server states how it ended. An end that is none of `FinishReason` makes
     it `other`, with the server's word.
 
-    Args:
-        body: JSON of a chat completion, or of a text completion.
-        reading: how it is read.
-        headers: of the answer.
-
     Raises:
         Fault: no completion, no choice, or neither text nor end.
         Refused: an error that will not heal.

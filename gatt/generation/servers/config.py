@@ -117,12 +117,12 @@ class ServerConfig:
 
     def decisive(self) -> dict[str, Any]:
         """Return the settings that change replies; newer ones only where they are set."""
-        found: dict[str, Any] = {"can_prefill": self.prefills, "extra_body": {**self.extra_body}}
+        settings: dict[str, Any] = {"can_prefill": self.prefills, "extra_body": {**self.extra_body}}
         if self.omit:
-            found["omit"] = sorted(self.omit)
+            settings["omit"] = sorted(self.omit)
         if self.stop_reasons:
-            found["stop_reasons"] = sorted(self.stop_reasons)
-        return found
+            settings["stop_reasons"] = sorted(self.stop_reasons)
+        return settings
 
     def read_key(self) -> str:
         """Return the key in the environment; empty where there is none and `api_key_env` is null.

@@ -82,11 +82,8 @@ class _Call:
 class OpenAIEngine:
     """Answers requests through one or several OpenAI-compatible endpoints.
 
-    Args:
-        model: name under which the servers know the base model.
-        config: where the servers are and how they are asked.
-        adapters: our name of an adapter to the name under which it is served.
-        servers: that were started for it, and end with it.
+    `model` is the name under which the servers know the base model; `adapters` has the name under which each is
+    served, by ours. `servers` were started for the engine, and end with it.
 
     Raises:
         ConfigError: the key is missing, or no header can carry it.

@@ -40,8 +40,7 @@ log = logging.getLogger(__name__)
 class NeutralFields:
     """The neutral fields of a server's requests, without those that the server refuses.
 
-    Args:
-        given: fields that the user sets, in `extra_body`, or leaves out; they are not sent here.
+    `given` are fields that the user sets, in `extra_body`, or leaves out; they are not sent here.
     """
 
     def __init__(self, given: Iterable[str] = ()) -> None:
@@ -56,18 +55,15 @@ class NeutralFields:
         A message that speaks of unknown fields without a name leaves all of them out, unless it names
         another field of the request.
 
-        Args:
-            body: of the refused request. Requests in flight may hold fields that are left out by now.
-            status: of the answer.
-            message: of the answer.
+        Requests in flight may hold fields that are left out by now.
         """
         if status not in (400, 422):
             return False
         sent = [name for name in NEUTRAL if name in body and body[name] == NEUTRAL[name]]
         named = [name for name in sent if _names(message, name)]
         if not named and _SPEAKS_OF_FIELDS.search(message):
-            known = (*sent, *_WORDS)
-            others = [name for name in body if name not in known and _names(message, name)]
+            needed = (*sent, *_WORDS)
+            others = [name for name in body if name not in needed and _names(message, name)]
             named = [] if others else sent
         if new := [name for name in named if name in self.sent]:
             self.sent = {name: value for name, value in self.sent.items() if name not in new}

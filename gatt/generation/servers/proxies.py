@@ -20,10 +20,6 @@ _KNOWN: Final = ("http", "https", "socks5", "socks5h")
 def make_client(urls: Sequence[str], **settings: Any) -> httpx2.AsyncClient:
     """Return the client; servers on this machine are asked without a proxy.
 
-    Args:
-        urls: of the servers.
-        settings: of `httpx2.AsyncClient`.
-
     Raises:
         ConfigError: a variable of the environment names a proxy that cannot be used.
     """

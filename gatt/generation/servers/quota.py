@@ -20,8 +20,7 @@ class Quota:
     They are counted from the first `too many requests` after a reply: a server that is slow to answer, but
     answers, is waited for without end.
 
-    Args:
-        most_seconds: longest time without a reply.
+    Without a reply they take at most `most_seconds`.
     """
 
     def __init__(self, most_seconds: float) -> None:
@@ -32,10 +31,7 @@ class Quota:
     def pause(self, fault: Fault, seconds: float, url: str) -> float | None:
         """Return the seconds until the next try, None if there shall be none.
 
-        Args:
-            fault: what the server answered.
-            seconds: the pause that would come without an end.
-            url: of the server.
+        `seconds` is the pause that would come without an end.
         """
         now = time.monotonic()
         is_first, self._since = self._since is None, self._since or now

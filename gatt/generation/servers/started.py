@@ -139,11 +139,6 @@ def start_servers(
 
     With several GPUs one server a GPU, or fewer where the model needs more than one.
 
-    Args:
-        config: with `start`.
-        model: as `engine.model` names it.
-        adapters: the folder of each.
-
     Raises:
         ConfigError: a server that serves no adapters.
         ModelError: model or adapter cannot be found.

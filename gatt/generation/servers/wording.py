@@ -83,8 +83,7 @@ _STATUS_OF_WORDS: Final = (
 def is_about_length(words: str) -> bool:
     """Whether an error says that the prompt is too long, or that it leaves no room for a reply.
 
-    Args:
-        words: code and message of the error.
+    `words` are code and message of the error.
     """
     folded = _folded(words)
     return bool(_NEGATIVE_REST.search(folded)) or any(
@@ -110,32 +109,32 @@ def error_of(answer: Any) -> tuple[str, str, int]:
     The forms are those of OpenAI (`error` with `message` and `code`), FastAPI (`detail`) and older
     servers (`object: error`), also in a list of one. Values that the server repeats (`input`) are left out.
     """
-    found: Any = answer
-    while (inner := _inner_error(found)) is not found:
-        found = inner
-    if not isinstance(found, Mapping):
-        return ("" if found is answer else _text(found)), "", 0
-    given = [found.get(key) for key in ("code", "status", "status_code", "error_code", "type")]
+    error: Any = answer
+    while (inner := _inner_error(error)) is not error:
+        error = inner
+    if not isinstance(error, Mapping):
+        return ("" if error is answer else _text(error)), "", 0
+    given = [error.get(key) for key in ("code", "status", "status_code", "error_code", "type")]
     codes = [str(code) for code in given if code and not isinstance(code, Mapping | list | bool)]
     status = next((int(code) for code in codes if re.fullmatch("[45][0-9]{2}", code)), 0)
     names = [code for code in codes if not code.isdecimal()]
-    said = next((found[key] for key in _MESSAGES if found.get(key)), "")
+    said = next((error[key] for key in _MESSAGES if error.get(key)), "")
     if isinstance(said, Mapping) and "content" in said:  # a reply
         said = ""
     # An `error` without one of them is shown whole.
-    said = said or (found if found is not answer else "")
+    said = said or (error if error is not answer else "")
     return _text(said), (names or codes or [""])[0], status
 
 
-def _inner_error(found: Any) -> Any:
+def _inner_error(error: Any) -> Any:
     """Return what stands in a wrapper of an error; the same value where it is none."""
-    if isinstance(found, list) and len(found) == 1 and isinstance(found[0], Mapping):
-        return found[0]
-    if isinstance(found, Mapping):
+    if isinstance(error, list) and len(error) == 1 and isinstance(error[0], Mapping):
+        return error[0]
+    if isinstance(error, Mapping):
         for key in _WRAPPERS:
-            if (inner := found.get(key)) and not isinstance(inner, bool):
+            if (inner := error.get(key)) and not isinstance(inner, bool):
                 return inner
-    return found
+    return error
 
 
 def status_of_words(words: str) -> int:
@@ -166,8 +165,8 @@ def _text(said: Any) -> str:
         return said
     if isinstance(said, list):
         said = [
-            {k: v for k, v in one.items() if k != "input"} if isinstance(one, Mapping) else one
-            for one in said
+            {k: v for k, v in item.items() if k != "input"} if isinstance(item, Mapping) else item
+            for item in said
         ]
     try:
         return json.dumps(said, ensure_ascii=False)

@@ -65,11 +65,6 @@ class BuiltSample:
         """Turns whose targets could be encoded, ascending, the same in every mode of supervision."""
         return tuple(sorted({turn for part in self.parts for turn in part.targets}))
 
-    @property
-    def num_targets(self) -> int:
-        """Targets that could be encoded."""
-        return len(self.targets)
-
 
 def build_combs(
     tokenizer: Tokenizer,
@@ -83,60 +78,40 @@ def build_combs(
     distil: DistilSettings = AS_PUBLISHED,
     turns: Sequence[int] | None = None,
 ) -> BuiltSample:
-    """Return the combs of a sample: ids and labels from one pass, so they cannot drift.
+    """Return the combs of a sample: ids and labels from one pass, so that they cannot drift apart.
 
-    Every mode of supervision gives the same tokens; only labels differ:
+    Every mode of supervision gives the same tokens; only labels differ. `last_turn` labels the sampled targets
+    with what closes their turns (the paper); `all_turns` also the dialogue's own replies up to the last of them
+    (the mismatch that the paper warns of, a control); `context_only` these replies alone (ordinary fine-tuning,
+    a control). Without `keeps_prefixes` such replies get a comb each, behind the prompt that the model sees.
 
-    - `last_turn`: the sampled targets with what closes their turns (the paper);
-    - `all_turns`: these and the dialogue's own replies up to the last turn with a
-      target (the mismatch that the paper warns of, a control);
-    - `context_only`: the dialogue's own replies alone (ordinary fine-tuning, a
-      control).
+    Where the objective needs pairs, a target is followed by its rejected reply, and a turn without both gives
+    neither. Where it has a teacher, so has the comb.
 
-    Args:
-        tokenizer: with a chat template.
-        sample: at least one turn; without a target it has no comb.
-        placement: where the instruction stands.
-        supervise: which tokens carry loss.
-        objective: what they cost. Where it needs pairs, a target is followed by its rejected reply, and a
-            turn without both gives neither. Where it has a teacher, so has the comb.
-        max_length: most tokens that one prompt and its target may take, that of a teacher too. A longer
-            prompt loses whole oldest exchanges after the first, as few as will
-            do; turn 1 with the instruction, turns that change it and its own turn
-            stay. Turns that lose the same exchanges share a comb.
-        keeps_prefixes: whether the chat template leaves earlier turns as they are. If not,
-            own replies that are learned get a comb each, behind the prompt that the model sees.
-        distil: how a teacher reads.
-        turns: those that the model sees and learns, ascending; None for all. The instruction in force at
-            the first of them stands there.
+    `max_length` is the most tokens that one prompt and its target may take, that of a teacher too. A longer
+    prompt loses whole oldest exchanges after the first, as few as will do; turns that say what is in force and
+    its own turn stay. Turns that lose the same exchanges share a comb. `turns` are those that the model sees
+    and learns, ascending; the instruction in force at the first of them stands there.
 
-    A target whose prompt is not the beginning of the later ones (a reply that
-    begins with a line break may merge with it) gets a comb of its own; one that
-    cannot be encoded, or stands behind a message that holds a control token, is
-    dropped with its reason, and the others stay.
+    A target whose prompt is not the beginning of the later ones (a reply that begins with a line break may
+    merge with it) gets a comb of its own. One that cannot be encoded, or stands behind a message that holds a
+    control token, is dropped with its reason, and the others stay.
     """
     teacher = Teacher(sample, distil) if TABLE[objective].has_teacher else None
     seen = tuple(turns or range(1, sample.dialogue.num_turns + 1))
     builder = _Builder(tokenizer, sample, seen, placement, max_length, objective, teacher)
     learns_own = supervise != "last_turn"
-    found = list(
-        builder.parts(
-            builder.usable_targets(),
-            has_loss=supervise != "context_only",
-            labels_trunk=learns_own and keeps_prefixes,
-        )
-    )
-    last = max((turn for _, part in found for turn in part.targets), default=0)
-    num_exchanges_dropped = sum(number * len(part.targets) for number, part in found)
-    if learns_own and keeps_prefixes:
+    has_loss, labels_trunk = supervise != "context_only", learns_own and keeps_prefixes
+    parts = list(builder.parts(builder.usable_targets(), has_loss, labels_trunk))
+    last = max((turn for _, part in parts for turn in part.targets), default=0)
+    num_exchanges_dropped = sum(number * len(part.targets) for number, part in parts)
+    if labels_trunk:
         builder.problems.extend(builder.unlearned(last))
     elif learns_own:
-        own: dict[int, tuple[str, ...]] = {
-            turn: (sample.dialogue.replies[turn - 1],) for turn in seen if turn < last
-        }
-        found += ((n, replace(part, targets=())) for n, part in builder.parts(own))
+        own = {turn: (sample.dialogue.replies[turn - 1],) for turn in seen if turn < last}
+        parts += ((n, replace(part, targets=())) for n, part in builder.parts({**own}))
     return BuiltSample(
-        parts=tuple(sorted((part for _, part in found), key=lambda part: part.turns[-1])),
+        parts=tuple(sorted((part for _, part in parts), key=lambda part: part.turns[-1])),
         num_exchanges_dropped=num_exchanges_dropped,
         dropped_targets=tuple(builder.problems),
     )
@@ -160,9 +135,8 @@ class _Builder:
     @property
     def telling(self) -> set[int]:
         """Turns that say what is in force: the first, and those that change it."""
-        return {self.turns[0], *(s.turn for s in self.sample.switches or ())}.intersection(
-            self.turns
-        )
+        changes = {switch.turn for switch in self.sample.switches or ()}
+        return {self.turns[0], *changes.intersection(self.turns)}
 
     def histories(self) -> Iterator[tuple[int, ...]]:
         """Yield the turns that are left, ascending, as the oldest exchanges are dropped one by one.
@@ -175,45 +149,35 @@ class _Builder:
             left = kept.union(free[num_dropped:])
             yield tuple(turn for turn in self.turns if turn in left)
 
-    def _targets(self) -> dict[int, tuple[str, ...]]:
-        """Return the target of each turn, or target and rejected reply; a turn with one of two is a problem."""
-        targets = [target for target in self.sample.targets if target.turn in self.turns]
-        if not TABLE[self.objective].needs_pairs:
-            return {t.turn: (t.reply,) for t in targets if t.reply is not None}
-        for target in targets:
-            if (target.reply is None) != (target.rejected is None):
+    def usable_targets(self) -> dict[int, tuple[str, ...]]:
+        """Return the replies to learn by turn, each a target, or target and rejected reply.
+
+        A turn with one of two, or whose prompt holds a control token, is a problem.
+        """
+        has_pairs = TABLE[self.objective].needs_pairs
+        replies: dict[int, tuple[str, ...]] = {}
+        for target in (target for target in self.sample.targets if target.turn in self.turns):
+            texts = (target.reply, target.rejected) if has_pairs else (target.reply,)
+            given = tuple(text for text in texts if text is not None)
+            if len(given) == len(texts):
+                replies[target.turn] = given
+            elif given:
                 lacks = "target" if target.reply is None else "rejected reply"
                 self.problems.append(
                     f"sample {self.sample.id!r}, turn {target.turn}: no {lacks} to make a pair with"
                 )
-        return {
-            t.turn: (t.reply, t.rejected)
-            for t in targets
-            if t.reply is not None and t.rejected is not None
-        }
-
-    def usable_targets(self) -> dict[int, tuple[str, ...]]:
-        """Return the replies to learn by turn whose prompts hold no control token; the others are problems."""
-        targets = self._targets()
         view = view_of_turns(self.sample, self.turns, self.placement)
         if refused := first_refused(self.tokenizer, view, self.turns):
-            self.problems.extend(refused[1] for turn in targets if turn >= refused[0])
-            return {turn: replies for turn, replies in targets.items() if turn < refused[0]}
-        return targets
+            self.problems.extend(refused[1] for turn in replies if turn >= refused[0])
+            return {turn: texts for turn, texts in replies.items() if turn < refused[0]}
+        return replies
 
     def parts(
-        self,
-        waiting: dict[int, tuple[str, ...]],
-        *,
-        has_loss: bool = True,
-        labels_trunk: bool = False,
+        self, waiting: dict[int, tuple[str, ...]], has_loss: bool = True, labels_trunk: bool = False
     ) -> Iterator[tuple[int, BuiltComb]]:
         """Yield combs with the number of exchanges that their history lost.
 
-        Args:
-            waiting: by turn one reply, which is a branch, or a pair of them; empty afterwards.
-            has_loss: whether the branches carry loss.
-            labels_trunk: whether own replies in the trunks carry loss.
+        `waiting` has by turn one reply, which is a branch, or a pair of them; it is empty afterwards.
         """
         for num_dropped, turns in enumerate(self.histories()):
             if not waiting:
@@ -233,12 +197,9 @@ class _Builder:
                         place = len(fork.prompt.ids)
                         branches.append(Branch(place, ids, target, self.objective, number > 0))
                     read += [(prompt, fork.replies[0]) for prompt in fork.teacher]
+                teacher = teacher_combs(read, self.objective)
                 comb = Comb(
-                    trunk.ids,
-                    tuple(labels),
-                    tuple(branches),
-                    self.objective,
-                    teacher=teacher_combs(read, self.objective),
+                    trunk.ids, tuple(labels), tuple(branches), self.objective, teacher=teacher
                 )
                 yield num_dropped, BuiltComb(comb, shown, together)
 
@@ -275,7 +236,7 @@ class _Builder:
                 self.problems.append(str(error))
                 del waiting[turn]
                 continue
-            longest = max(len(one.ids) for one in (prompt, *read))
+            longest = max(len(p.ids) for p in (prompt, *read))
             num_tokens = longest + sum(map(len, replies))
             is_full = is_full or (most is not None and longest > most)
             if most is None or num_tokens <= most:

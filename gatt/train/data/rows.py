@@ -1,45 +1,29 @@
-"""From samples to training rows. Whatever is left out is counted, by reason.
-
-The rows of a run stand in its folder: one process makes them, all read them, a resumed run finds them again.
-"""
+"""From samples to training rows. Whatever is left out is counted, by reason."""
 
 from __future__ import annotations
 
-import logging
-import shutil
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from gatt.comb.collator import combs_to_features
-from gatt.comb.comb import DEFAULT_OBJECTIVE, IGNORE, Comb
-from gatt.data.sample import GattSample
-from gatt.data.training_marks import TrainedOn, read_marks, write_marks
+from gatt.comb.collator import RowLayout, combs_to_features
+from gatt.comb.comb import IGNORE, Comb, expand, fold, pairs, split_to_fit
+from gatt.comb.objectives.table import TABLE
+from gatt.data.sample import GattSample, with_sampled_history
+from gatt.data.switches import told_by_user
+from gatt.data.views import TrainingPlacement, begins_with_system
+from gatt.errors import DataError, TemplateError
 from gatt.models.chat_template import Tokenizer, printed_day, rendered_on
-from gatt.models.template_facts import learnable_facts, usable_placement
-from gatt.runs.atomic_file import atomic_stream, atomic_write_json
-from gatt.runs.input_file import count_lines, read_json
-from gatt.runs.progress import Bar, progress_bar
-from gatt.runs.provenance import fingerprint
+from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import choose_layout, combs_of_sample, draw_sample
-from gatt.train.data.packing import is_packed, packed_rows
-from gatt.train.data.samples import (
-    Dropped,
-    RowReport,
-    read_all_samples,
-    refuse_too_few,
-    warn_of_changes,
-)
-from gatt.train.runtime import current_runtime, from_main
-
-log = logging.getLogger(__name__)
+from gatt.train.data.labels import BuiltComb, BuiltSample, Supervise, build_combs
+from gatt.train.data.packing import choose_layout, is_packed, packed_rows, student_lengths
+from gatt.train.data.report import Dropped, RowReport, reason_of, refuse_too_few, warn_of_changes
 
 SCHEMA: Final = pa.schema(
     {
@@ -53,10 +37,6 @@ COMBS_PER_BLOCK: Final = 256
 """Combs that are held in memory until they are written."""
 NUM_TOKENS: Final = "num_tokens"
 """The column of `row_lengths`."""
-FOLDER: Final = "rows"
-COMBS: Final = "combs.arrow"
-REPORT: Final = "rows.json"
-"""Written last: where it stands, the rows are whole."""
 
 
 def build_rows(
@@ -83,11 +63,8 @@ def write_combs(
 ) -> RowReport:
     """Write the combs of samples, or their written-out rows, in order; return what became of the samples.
 
-    Samples are read, tokenised and written one after the other: none is kept.
-
-    Raises:
-        TemplateError, ConfigError, TrainingError: see `learnable_facts`, `choose_layout` and
-            `refuse_too_few`.
+    One sample after the other is tokenised and written: none is kept. Raises what `learnable_facts`,
+    `choose_layout` and `refuse_too_few` raise.
     """
     facts = learnable_facts(tokenizer)
     layout = choose_layout(config.layout, facts, why_not_packable)
@@ -96,9 +73,9 @@ def write_combs(
     report = RowReport(layout, dropped=dropped.counts)
 
     def combs() -> Iterator[Comb]:
-        for whole in samples:
-            one = draw_sample(whole, config, facts, placement)
-            yield from combs_of_sample(one, tokenizer, config, facts, report, dropped)
+        for sample in samples:
+            drawn = draw_sample(sample, config, facts, placement)
+            yield from combs_of_sample(drawn, tokenizer, config, facts, report, dropped)
 
     # Whatever the hour, all of them print one day.
     with rendered_on(printed_day()):
@@ -107,6 +84,182 @@ def write_combs(
     dropped.say()
     warn_of_changes(report, config)
     return report
+
+
+@dataclass(frozen=True)
+class DrawnSample:
+    """One sample as a run trains on it."""
+
+    sample: GattSample
+    """Its turns that are trained on, with the replies that stand in the history, and changes of the instruction
+    where the chat template shows them."""
+    placement: TrainingPlacement
+    history: Literal["reference", "sampled", "none", "both"]
+    """Which replies stand in the history; with `both` each target is learned behind own replies, and alone."""
+    objective: str
+    """What its tokens cost: a name of `gatt.comb.objectives.table`."""
+    supervise: Supervise
+    """Which tokens carry loss: as the run says, or own replies as well where the objective learns them."""
+    is_moved: bool
+    """Whether a change of the instruction stands in a user's message instead of a later system message."""
+
+
+def draw_sample(
+    whole: GattSample, config: TrainConfig, facts: TemplateFacts, placement: str
+) -> DrawnSample:
+    """Return what a run makes of a sample; the placement is one that the template allows, or `mixed`.
+
+    What is mixed is drawn from seed and id.
+    """
+    where: TrainingPlacement = placement  # type: ignore[assignment]
+    if placement == "mixed":
+        where = "system" if _coin(f"{config.seed}\n{whole.id}") else "first_user"
+    sample = whole if config.max_turns is None else whole.first_turns(config.max_turns)
+    is_behind_system = begins_with_system(
+        sample.dialogue, where, has_instruction=sample.instruction is not None
+    )
+    shows_changes = facts.shows_later_system(is_behind_system=is_behind_system)
+    moved = (
+        told_by_user(sample.switches) if sample.switches and not shows_changes else sample.switches
+    )
+    is_moved = moved != sample.switches
+    sample = replace(sample, switches=moved)
+    history = config.history
+    if history == "mixed":
+        history = "sampled" if _coin(f"history\n{config.seed}\n{whole.id}") else "reference"
+    objective = config.plain_loss if sample.is_plain else config.objective
+    supervise = config.supervise
+    if TABLE[objective].learns_own_replies:
+        supervise = "all_turns" if history in ("reference", "both") else "last_turn"
+    if history == "sampled":
+        sample = with_sampled_history(sample)
+    return DrawnSample(sample, where, history, objective, supervise, is_moved)
+
+
+def _coin(text: str) -> bool:
+    return bool(hashlib.sha256(text.encode()).digest()[0] % 2)
+
+
+def encode_sample(
+    drawn: DrawnSample, tokenizer: Tokenizer, config: TrainConfig, facts: TemplateFacts
+) -> BuiltSample:
+    """Return a sample as token ids; the problems of single targets stand in it.
+
+    Raises:
+        DataError: nothing can be learned of the whole sample.
+    """
+    where = f"sample {drawn.sample.id!r}"
+    if not drawn.sample.num_targets:
+        # In every mode of supervision, so that the controls train on the same rows.
+        raise DataError(f"{where}: no turn has a target reply")
+    if TABLE[drawn.objective].needs_pairs and not drawn.sample.num_pairs:
+        raise DataError(f"{where}: no turn has both a target and a rejected reply")
+    if drawn.sample.dialogue.has_system and not facts.has_system:
+        raise DataError(f"{where}: a system message, which the chat template does not take")
+    build = partial(
+        build_combs,
+        tokenizer,
+        drawn.sample,
+        placement=drawn.placement,
+        objective=drawn.objective,
+        max_length=config.max_length,
+        distil=config.distil,
+    )
+    built: list[BuiltSample] = []
+    if drawn.history != "none":
+        built.append(build(supervise=drawn.supervise, keeps_prefixes=facts.is_prefix_preserving))
+    if drawn.history in ("none", "both"):
+        for target in drawn.sample.targets:
+            alone = build(turns=(target.turn,))
+            parts = tuple(replace(part, is_alone=True) for part in alone.parts)
+            built.append(replace(alone, parts=parts))
+    problems = [problem for sample in built for problem in sample.dropped_targets]
+    if drawn.history == "both":
+        # What can be learned neither in its dialogue nor alone is said once.
+        problems = list(dict.fromkeys(problems))
+    return BuiltSample(
+        parts=tuple(part for sample in built for part in sample.parts),
+        num_exchanges_dropped=sum(sample.num_exchanges_dropped for sample in built),
+        dropped_targets=tuple(problems),
+    )
+
+
+def combs_of_sample(
+    drawn: DrawnSample,
+    tokenizer: Tokenizer,
+    config: TrainConfig,
+    facts: TemplateFacts,
+    report: RowReport,
+    dropped: Dropped,
+) -> list[Comb]:
+    """Return the combs of a sample, or its rows written out, as far as it can be learned.
+
+    `report`, whose layout is that of the rows, counts what is learned, and `dropped` what is left out.
+    """
+    sample = drawn.sample
+    combs: list[Comb] = []
+    problems: list[str] = []
+    report.num_samples += 1
+    has_pairs = TABLE[drawn.objective].needs_pairs
+    report.num_wanted += sample.num_pairs if has_pairs else sample.num_targets
+    report.num_moved += drawn.is_moved
+    before = report.num_supervised_tokens
+    try:
+        built = encode_sample(drawn, tokenizer, config, facts)
+        problems += built.dropped_targets
+        report.num_encoded += len(built.targets)
+        rows, problem = rows_of(drawn, built, config, report.layout)
+        combs += (comb for comb, _ in rows)
+        problems += problem
+    except (DataError, TemplateError) as error:
+        problems.append(str(error))
+    for comb in combs:
+        report.add_comb(comb)
+    if report.num_supervised_tokens > before:
+        report.add_used(sample, built.targets, built.num_exchanges_dropped)
+    for line in problems:
+        dropped.add(*reason_of(line, sample))
+    return combs
+
+
+def rows_of(
+    drawn: DrawnSample, built: BuiltSample, config: TrainConfig, layout: RowLayout
+) -> tuple[list[tuple[Comb, BuiltComb]], list[str]]:
+    """Return the rows of one sample, each with the comb that it is from, and what is wrong with all of them.
+
+    That is that no token carries loss. In the comb layout such rows stay, so that a control trains in the same
+    steps.
+
+    Raises:
+        DataError: a branch or a trunk that does not fit into a row.
+    """
+    where = f"sample {drawn.sample.id!r}"
+    rows: list[tuple[Comb, BuiltComb]] = []
+    for part in built.parts:
+        comb = part.comb
+        if layout == "expanded":
+            rows += [(row, part) for row in expand(comb)]
+            continue
+        comb = fold(comb) if part.is_alone or drawn.history == "sampled" else comb
+        try:
+            fitting = split_to_fit(comb, config.max_tokens_per_row)
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
+        rows += [(row, part) for row in fitting]
+    if built.targets and not any(row.num_supervised for row, _ in rows):
+        return rows, [
+            f"{where}: no reply of its own before its last target that supervise "
+            f"{drawn.supervise!r} could train on: expected a target at turn 2 or later"
+        ]
+    return rows, []
+
+
+def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
+    """Write combs one block after the other, one comb or a pair of plain ones a row."""
+    columns = (combs_to_features(together) for together in pairs(combs))
+    with pa.ipc.new_stream(sink, SCHEMA) as stream:
+        while block := list(islice(columns, COMBS_PER_BLOCK)):
+            stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
 
 
 def rows_in(
@@ -121,7 +274,7 @@ def rows_in(
     from datasets import Dataset, Features, List, Value
 
     combs = (Dataset.from_file if isinstance(source, str) else Dataset.from_buffer)(source)
-    lengths = _student_lengths(combs.data)
+    lengths = student_lengths(combs.data)
     report.rows_a_step = config.gradient_accumulation_steps
     if report.layout == "comb" and is_packed(config):
         groups, report.rows_a_step = packed_rows(lengths, config)
@@ -141,8 +294,8 @@ def rows_in(
     padding = combs_to_features([Comb(tuple(combs[0]["input_ids"][:1]), (IGNORE,))])
 
     def row(group: Sequence[int]) -> Mapping[str, Any]:
-        found = combs[group]
-        joined = {name: list(chain.from_iterable(found[name])) for name in SCHEMA.names}
+        columns = combs[group]
+        joined = {name: list(chain.from_iterable(columns[name])) for name in SCHEMA.names}
         return joined if group else padding
 
     def read(batch: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -157,145 +310,3 @@ def row_lengths(rows: Any) -> list[int]:
     """Return how many tokens the student reads of each row of `rows_in`, without putting rows together."""
     lengths: list[int] = rows.data.column(NUM_TOKENS).to_pylist()
     return lengths
-
-
-def _student_lengths(combs: pa.Table) -> list[int]:
-    """Return how many tokens the student reads of each row of combs."""
-    whole: list[int] = pc.list_value_length(combs.column("input_ids")).to_pylist()
-    if not pc.any(pc.list_flatten(combs.column("teachers"))).as_py():
-        return whole
-    parts = zip(*(combs.column(name).to_pylist() for name in ("lengths", "teachers")), strict=True)
-    return [
-        num - sum(length for length, is_read in zip(*part, strict=True) if is_read)
-        for num, part in zip(whole, parts, strict=True)
-    ]
-
-
-def store_combs(combs: Iterable[Comb], sink: BinaryIO) -> None:
-    """Write combs one block after the other, one comb or a pair of plain ones a row."""
-    columns = (combs_to_features(together) for together in _pairs(combs))
-    with pa.ipc.new_stream(sink, SCHEMA) as stream:
-        while block := list(islice(columns, COMBS_PER_BLOCK)):
-            stream.write_batch(pa.RecordBatch.from_pylist(block, schema=SCHEMA))
-
-
-def _pairs(combs: Iterable[Comb]) -> Iterator[list[Comb]]:
-    """Yield each comb with its partner where it has one: they are trained together."""
-    together: list[Comb] = []
-    for comb in combs:
-        if together and not comb.is_partner:
-            yield together
-            together = []
-        together.append(comb)
-    if together:
-        yield together
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """The rows of a run."""
-
-    rows: Any
-    """A `datasets.Dataset`, mapped into memory."""
-    report: RowReport
-    trained_on: TrainedOn
-    """The dialogues of all samples, and the catalogue entries of those that are used."""
-
-
-def rows_of_run(
-    config: TrainConfig,
-    tokenizer: Tokenizer,
-    folder: Path,
-    identity: Mapping[str, Any],
-    *,
-    why_not_packable: str | None,
-) -> TrainingRows:
-    """Return the rows of a run; every process calls it, and the main one makes them where none are kept.
-
-    `identity` is that of the run (`gatt.train.run_folder.identity`), whose folder all processes see;
-    `why_not_packable` is of its model.
-
-    Raises:
-        DataError: broken samples, with file and line.
-        StoreError: the folder cannot be written.
-        TemplateError, ConfigError, TrainingError: see `write_combs`.
-    """
-    kept = folder / FOLDER
-    made_of = {
-        "why_not_packable": why_not_packable,
-        "day": printed_day().isoformat(),
-        "version": version("ghost-attention"),
-    }
-    mark = fingerprint({**identity, **made_of})
-
-    def made() -> RowReport:
-        report = _kept_report(kept, mark)
-        if report is None:
-            return _make(config, tokenizer, kept, mark, why_not_packable)
-        refuse_too_few(report, config)
-        return report
-
-    report = from_main(made)
-    rows = rows_in(str(kept / COMBS), report, config, current_runtime().num_processes)
-    log.info(
-        "%d samples -> %d rows (%s), %d targets, %d of %d tokens carry loss%s",
-        report.num_used, report.num_rows, report.layout, report.num_targets,
-        report.num_supervised_tokens, report.num_tokens,
-        "".join(
-            f", {num} of them by {name}"
-            for name, num in report.objectives.items()
-            if name != DEFAULT_OBJECTIVE
-        ),
-    )  # fmt: skip
-    trained_on = read_marks(kept)
-    assert trained_on is not None
-    return TrainingRows(rows, report, trained_on)
-
-
-def forget_rows(folder: Path) -> None:
-    """Delete the rows of a run, which a finished one needs no longer."""
-    shutil.rmtree(folder / FOLDER, ignore_errors=True)
-
-
-def _kept_report(kept: Path, mark: str) -> RowReport | None:
-    try:
-        found = read_json(kept / REPORT)
-        return RowReport.from_dict(found["report"]) if found["fingerprint"] == mark else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _make(
-    config: TrainConfig,
-    tokenizer: Tokenizer,
-    kept: Path,
-    mark: str,
-    why_not_packable: str | None,
-) -> RowReport:
-    (kept / REPORT).unlink(missing_ok=True)
-    trained_on = TrainedOn.of(())
-    counts = {path: count_lines(path) for path in config.samples}
-    if len(counts) > 1:
-        log.info("samples: %s", ", ".join(f"{num} from {path}" for path, num in counts.items()))
-
-    def samples(bar: Bar) -> Iterator[GattSample]:
-        for sample in read_all_samples(config.samples):
-            trained_on.add(sample.dialogue)
-            yield sample
-            bar.advance(1)
-
-    try:
-        with (
-            atomic_stream(kept / COMBS) as sink,
-            progress_bar("tokenise", sum(counts.values()), unit="samples") as bar,
-        ):
-            report = write_combs(
-                samples(bar), tokenizer, config, sink, why_not_packable=lambda: why_not_packable
-            )
-    except BaseException:
-        shutil.rmtree(kept, ignore_errors=True)
-        raise
-    trained_on.entries = set(report.entries)
-    write_marks(kept, trained_on)
-    atomic_write_json(kept / REPORT, {"fingerprint": mark, "report": report.as_dict()})
-    return report

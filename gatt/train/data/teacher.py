@@ -45,11 +45,8 @@ class Teacher:
     ) -> Prompt:
         """Return the prompt of the last of some turns.
 
-        Args:
-            tokenizer: with a chat template.
-            turns: those that the student reads.
-            reply: the target of the last one.
-            ids: its tokens behind the student's prompt.
+        `turns` are those that the student reads, `reply` is the target of the last one, and `ids` its tokens
+        behind the student's prompt.
 
         Raises:
             DataError: the tokens of the reply are others behind this prompt, or it cannot be encoded.

@@ -27,8 +27,8 @@ from gatt.models.load import load_model
 from gatt.train.arguments import checkpointing, training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.data.labels import build_combs
+from gatt.train.data.report import RowReport
 from gatt.train.data.rows import NUM_TOKENS, build_rows
-from gatt.train.data.samples import RowReport
 from gatt.train.trainer import RowTrainer
 
 RANDOM = "random-llama:"

@@ -8,8 +8,8 @@ from typing import Any
 
 from gatt.data.sample import GattSample
 from gatt.train.config import TrainConfig
+from gatt.train.data.report import RowReport
 from gatt.train.data.rows import build_rows
-from gatt.train.data.samples import RowReport
 from tests.support.models.tiny import CHATML, tiny_tokenizer
 
 

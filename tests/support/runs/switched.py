@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eval.config import EvalConfig
-from eval.records.case import Case, Reply
+from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.verdict import judge_by_rules
+from eval.scoring.verdict import Reply, judge_by_rules
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation

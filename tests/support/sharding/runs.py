@@ -19,7 +19,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
-import gatt.comb.pieces
+import gatt.comb.objectives.base
 from gatt.data.sample import GattSample
 from gatt.models.load import load_model
 from gatt.train.config import LoraSettings, PreferenceSettings, TrainConfig
@@ -153,9 +153,9 @@ def main(folder: str, backend: str, *names: str) -> None:
     outcome: dict[str, Any] = {}
     for name in names or RUNS:
         config = config_of(Path(folder), backend, name, num_processes)
-        piece = PIECE if name in IN_PIECES else gatt.comb.pieces.PIECE
+        piece = PIECE if name in IN_PIECES else gatt.comb.objectives.base.PIECE
         with (
-            patch("gatt.comb.pieces.PIECE", piece),
+            patch("gatt.comb.objectives.base.PIECE", piece),
             # Slow without instructions for it, and no less exact.
             patch("gatt.train.arguments.multiplies_bfloat16", lambda: True),
         ):

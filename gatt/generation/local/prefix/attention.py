@@ -55,10 +55,7 @@ class PrefixStep(Protocol):
 class AppendStep:
     """New tokens at the end of several prefixes, side by side in one row `[1, N]`: no padding.
 
-    Args:
-        prefixes: to append to.
-        tokens: new ids of each prefix, at least one.
-        device: of the model.
+    Each prefix gets at least one new token.
     """
 
     def __init__(
@@ -74,8 +71,8 @@ class AppendStep:
         self.input_ids = torch.tensor([[i for ids in tokens for i in ids]], device=device)
         self.position_ids = torch.cat(
             [
-                torch.arange(known, known + len(ids), device=device)
-                for known, ids in zip(self._known, tokens, strict=True)
+                torch.arange(num_known, num_known + len(ids), device=device)
+                for num_known, ids in zip(self._known, tokens, strict=True)
             ]
         )[None]
         self._masks: dict[tuple[int, int | None], torch.Tensor | None] = {}
@@ -95,13 +92,13 @@ class AppendStep:
         for index, (prefix, (start, end)) in enumerate(
             zip(self.prefixes, self._spans, strict=True)
         ):
-            known = self._known[index]
-            prefix.write(layer, known, key[0, :, start:end], value[0, :, start:end])
-            first = 0 if window is None else max(0, known - window + 1)
-            keys, values = prefix.read(layer, first, known + end - start)
+            num_known = self._known[index]
+            prefix.write(layer, num_known, key[0, :, start:end], value[0, :, start:end])
+            first = 0 if window is None else max(0, num_known - window + 1)
+            keys, values = prefix.read(layer, first, num_known + end - start)
             mask = self._mask(index, first, window)
-            found = attend(query[:, :, start:end], keys[None], values[None], mask, **how)
-            output[:, start:end] = found.transpose(1, 2)
+            attended = attend(query[:, :, start:end], keys[None], values[None], mask, **how)
+            output[:, start:end] = attended.transpose(1, 2)
         return output
 
     def commit(self) -> None:
@@ -112,10 +109,10 @@ class AppendStep:
     def _mask(self, index: int, first: int, window: int | None) -> torch.Tensor | None:
         """Return which keys from `first` on each new token sees, `[S, keys]`; None is causal."""
         if (index, window) not in self._masks:
-            known, (start, end) = self._known[index], self._spans[index]
+            num_known, (start, end) = self._known[index], self._spans[index]
             mask = None
-            if known or (window is not None and end - start > window):
-                keys = torch.arange(first, known + end - start, device=self.input_ids.device)
+            if num_known or (window is not None and end - start > window):
+                keys = torch.arange(first, num_known + end - start, device=self.input_ids.device)
                 queries = self.position_ids[0, start:end, None]
                 mask = keys <= queries
                 if window is not None:
@@ -127,12 +124,8 @@ class AppendStep:
 class RowStep:
     """S new tokens of every row, padded on the left, behind the prefixes that the rows continue.
 
-    Args:
-        cache: keys and values of the rows' own tokens.
-        tokens: new ids of each row.
-        prefixes: that the rows continue.
-        groups: number of the group of each row.
-        forks: tokens of its prefix that each row sees.
+    `cache` holds the rows' own tokens. By row, `groups` has the number of its group, and `forks` the tokens of
+    its prefix that it sees.
     """
 
     def __init__(
@@ -249,10 +242,8 @@ def prefix_implementation(model: Any) -> Iterator[None]:
 def run_step(model: Any, step: PrefixStep, logits_to_keep: int | torch.Tensor = 1) -> torch.Tensor:
     """Return the logits `[B, positions, V]` of a step at some positions, and store its new tokens.
 
-    Args:
-        model: under `prefix_implementation`.
-        step: the forward pass.
-        logits_to_keep: number of last positions, or the positions themselves.
+    The model is under `prefix_implementation`. `logits_to_keep` is the number of last positions, or the
+    positions themselves.
     """
     output = model(
         input_ids=step.input_ids,

@@ -123,11 +123,7 @@ PrefixKey = tuple[str | None, str]
 
 
 class KeptPrefixes:
-    """Prefixes of groups that later calls may continue; the least recently used are dropped first.
-
-    Args:
-        max_tokens: most tokens of all prefixes together.
-    """
+    """Prefixes of groups that later calls may continue; the least recently used are dropped first."""
 
     def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens
@@ -141,10 +137,7 @@ class KeptPrefixes:
 
         The first time that this number is not zero, a warning is logged.
 
-        Args:
-            key: of the group.
-            ids: of the whole prefix; kept tokens from the first other id on are cut off.
-            reach: number of tokens that are needed now.
+        `reach` tokens are needed now; kept ones from the first other id on are cut off.
         """
         prefix = self._kept.pop(key, None) or Prefix()
         prefix.ids = prefix.ids[: shared_length(ids, prefix.ids)]
@@ -185,9 +178,8 @@ MOST_PAIRS = 2_000_000
 class PrefixStack:
     """Copies of prefixes in one buffer per layer, made when it is first read; a single one is not copied.
 
-    Args:
-        prefixes: by the number of the group in its batch, each with the number of tokens that are
-            read, at least one and all similar. They must not change while the stack is used.
+    `prefixes` are by the number of the group in its batch, each with the number of tokens that are read, at
+    least one and all similar. They must not change while the stack is used.
     """
 
     def __init__(self, prefixes: Mapping[int, tuple[Prefix, int]]) -> None:
@@ -231,8 +223,8 @@ class PrefixStack:
         # Zeros, since masked values are still multiplied by a weight of zero, and must not be NaN.
         keys, values = (pairs[0][0].new_zeros(len(pairs), heads, longest, size) for _ in range(2))
         for index, pair in enumerate(pairs):
-            for held, known in zip((keys, values), pair, strict=True):
-                held[index, :, : known.shape[1]] = known
+            for held, stored in zip((keys, values), pair, strict=True):
+                held[index, :, : stored.shape[1]] = stored
         return keys, values
 
 
@@ -268,20 +260,17 @@ class Read:
         """Return the queries `[R, K, Q, D]` in the order of their prefixes, `[G, K, N * Q, D]`."""
         return self.in_grid(query[self.rows]).transpose(1, 2).flatten(2, 3)
 
-    def unfold(self, found: torch.Tensor) -> torch.Tensor:
+    def unfold(self, results: torch.Tensor) -> torch.Tensor:
         """Return results `[G, K, N * Q, …]` in the order of `rows`, `[len(rows), K, Q, …]`."""
-        num_kv, num_queries = found.shape[1], found.shape[2] // self.num_rows
-        apart = found.view(-1, num_kv, self.num_rows, num_queries, *found.shape[3:])
+        num_kv, num_queries = results.shape[1], results.shape[2] // self.num_rows
+        apart = results.view(-1, num_kv, self.num_rows, num_queries, *results.shape[3:])
         return apart.transpose(1, 2).flatten(0, 1)[self.places]
 
 
 class SharedPrefixes:
     """The prefixes of a batch, one per group of rows, in stacks of similar lengths.
 
-    Args:
-        prefixes: in the order of the groups.
-        reaches: number of tokens that the rows of each group read, perhaps none.
-        device: of the model.
+    The rows of a group read `reaches` tokens of its prefix, perhaps none.
     """
 
     def __init__(
@@ -302,10 +291,8 @@ class SharedPrefixes:
     def reads(self, groups: Sequence[int], forks: Sequence[int], num_new: int = 1) -> list[Read]:
         """Return the products for some rows.
 
-        Args:
-            groups: number of the group of each row.
-            forks: tokens of its prefix that each row sees.
-            num_new: new tokens of each row, S.
+        By row, `groups` has the number of its group, and `forks` the tokens of its prefix that it sees.
+        `num_new` is S.
         """
         readers: dict[int, list[int]] = {}
         for row, group in enumerate(groups):
@@ -341,11 +328,8 @@ def _products(
 ) -> Iterator[tuple[int, int]]:
     """Yield `[first, end)` of the products over a part of a stack.
 
-    Args:
-        work: for each prefix, the tokens that each of its rows reads.
-        first: begin of the part.
-        end: end of the part.
-        most: most tokens that the rows of one product read, padding included.
+    `work` has, for each prefix, the tokens that each of its rows reads. The rows of one product read at most
+    `most` tokens, padding included.
     """
     read = [index for index in range(first, end) if work[index]]
     if not read:

@@ -28,11 +28,7 @@ KeysValues = tuple[torch.Tensor, torch.Tensor]
 class RowMask:
     """Which shared and own columns each new token sees; the same for all layers of one window.
 
-    Args:
-        seen: `[R, S, L + M]`.
-        num_shared: L.
-        repeat: query heads a key head.
-        dtype: of the queries.
+    `seen` is `[R, S, L + M]`, `num_shared` L, `repeat` the number of query heads a key head.
     """
 
     def __init__(
@@ -75,14 +71,9 @@ def row_attention(
 ) -> torch.Tensor:
     """Return the attention output `[R, S, H, D]`.
 
-    Args:
-        query: `[R, H, S, D]`.
-        own: keys and values `[R, K, M, D]`.
-        shared: the prefixes with keys and values `[G, K, P, D]`; a row with a prefix stands in
-            exactly one of them.
-        mask: which columns are seen.
-        scale: factor of the scores.
-        softcap: see `gatt.comb.attention.split.soft_capped`.
+    `query` is `[R, H, S, D]`; `own` are keys and values `[R, K, M, D]`, `shared` the prefixes with keys and
+    values `[G, K, P, D]`. A row with a prefix stands in exactly one of them. `softcap` is that of
+    `gatt.comb.attention.split.soft_capped`.
     """
     rows, heads, columns, size = query.shape
     kv_heads = own[0].shape[1]
@@ -109,14 +100,14 @@ def _joined(
     output = output.contiguous()
     for read, pair in shared:
         rows = read.rows
-        found, its_sum = (
+        attended, its_sum = (
             read.unfold(part)
             for part in flash(
                 read.fold(query), *pair, attn_mask=mask.of_prefixes(read), scale=scale
             )
         )
-        weight = torch.sigmoid(its_sum - log_sum[rows])[..., None].to(found.dtype)
-        output[rows] = torch.lerp(output[rows], found, weight)
+        weight = torch.sigmoid(its_sum - log_sum[rows])[..., None].to(attended.dtype)
+        output[rows] = torch.lerp(output[rows], attended, weight)
     return output
 
 
@@ -138,8 +129,8 @@ def _side_by_side(
     )
     scores[..., num_shared:] = _products(query, own_keys)
     for read, (keys, _) in shared:
-        found = _products(read.fold(query), keys)
-        scores[read.rows, ..., : found.shape[-1]] = read.unfold(found)
+        products = _products(read.fold(query), keys)
+        scores[read.rows, ..., : products.shape[-1]] = read.unfold(products)
     scores *= scale
     if softcap is not None:
         scores = soft_capped(scores, softcap)
@@ -149,8 +140,8 @@ def _side_by_side(
     weights = scores.softmax(dim=-1).to(query.dtype)
     output = weights[..., num_shared:] @ own_values
     for read, (_, values) in shared:
-        found = read.fold(weights[..., : values.shape[2]]) @ values
-        output[read.rows] += read.unfold(found)
+        weighted = read.fold(weights[..., : values.shape[2]]) @ values
+        output[read.rows] += read.unfold(weighted)
     return output
 
 

@@ -10,24 +10,29 @@ from typing import Any
 import pytest
 
 from eval.config import TAKEN
-from eval.metrics.curves import OWN_REPLIES, CurvePoint, curves, vacuous_curves
-from eval.metrics.intervals import wilson_interval
-from eval.metrics.outcomes import (
+from eval.metrics.curves import (
     ALL,
-    Outcome,
+    OWN_REPLIES,
+    CurvePoint,
     OutcomeColumns,
     Rate,
+    curves,
+    rate_of,
+    vacuous_curves,
+)
+from eval.metrics.intervals import wilson_interval
+from eval.metrics.table import (
+    Outcome,
     false_trigger,
     keeps,
     keeps_loose,
     probe_recall,
-    rate_of,
     repetition,
     survival,
     task_completion,
 )
 from eval.records.samples import Sample
-from eval.rollout.rows import samples_of_rows
+from eval.results.write import samples_of_rows
 from gatt.data.instruction import Entry
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eval.metrics.curves import curves, vacuous_curves
-from eval.metrics.outcomes import leakage
 from eval.metrics.paired import differences
-from eval.records.case import Case, Reply
+from eval.metrics.table import leakage
+from eval.records.case import Case
 from eval.records.samples import Sample
 from eval.report.data.selection import turn_name
-from eval.scoring.verdict import judge_by_rules
+from eval.scoring.verdict import Reply, judge_by_rules
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation
 from tests.support.runs.stages import dialogue

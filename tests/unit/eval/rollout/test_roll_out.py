@@ -11,10 +11,10 @@ import pytest
 
 from eval.cases.draw import make_cases
 from eval.config import EvalConfig
-from eval.records.case import Case, Reply
+from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.scoring.judge.config import JudgeConfig
-from eval.scoring.verdict import judge_by_rules
+from eval.scoring.verdict import Reply, judge_by_rules
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.data.catalog.switch_draw import SwitchConfig

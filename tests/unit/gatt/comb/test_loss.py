@@ -15,9 +15,9 @@ from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
 from gatt.comb.comb import IGNORE, Branch, Comb, expand
 from gatt.comb.loss import batch_loss, reference_hidden, supervised_logits
+from gatt.comb.objectives.base import cross_entropy
 from gatt.comb.objectives.kl import Kl, kl
 from gatt.comb.objectives.table import Objectives
-from gatt.comb.objectives.targets import cross_entropy
 from gatt.errors import TrainingError
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 
@@ -64,7 +64,7 @@ def batch_of(combs: list[Comb], layout: Any) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("piece", [2**23, 2 * VOCABULARY], ids=["one piece", "pieces of two"])
 def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None:
-    monkeypatch.setattr("gatt.comb.pieces.PIECE", piece)
+    monkeypatch.setattr("gatt.comb.objectives.base.PIECE", piece)
     model = lora_model(name, head)
     layout = "expanded" if name == "gpt2" else "comb"
     if layout == "comb":
@@ -95,7 +95,7 @@ def test_pieces_equal_all_logits_at_once(name, head, piece, monkeypatch) -> None
 @pytest.mark.parametrize("layout", ["comb", "expanded"])
 def test_the_head_scores_the_targets_alone_and_no_more_than_a_piece(layout, monkeypatch) -> None:
     model = tiny_llama(tiny_tokenizer())
-    monkeypatch.setattr("gatt.comb.pieces.PIECE", 2 * len(model.lm_head.weight))
+    monkeypatch.setattr("gatt.comb.objectives.base.PIECE", 2 * len(model.lm_head.weight))
     if layout == "comb":
         enable_comb_attention(model)
     batch, scored, hooked = batch_of([COMB], layout), [], []

@@ -20,8 +20,8 @@ from gatt.models.encoded_view import encode_reply, encode_view, stop_token_ids
 from gatt.models.template_facts import TemplateFacts, learnable_facts, usable_placement
 from gatt.models.template_variables import set_template_variables
 from gatt.train.config import TrainConfig
-from gatt.train.data.encode import draw_sample, encode_sample
 from gatt.train.data.labels import BuiltSample, Supervise
+from gatt.train.data.rows import draw_sample, encode_sample
 from tests.support.models.combs import written_out
 from tests.support.models.foreign_templates import FOREIGN, Foreign, foreign
 from tests.support.models.tiny import sample

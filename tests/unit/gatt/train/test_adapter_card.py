@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from gatt.data.sample import TargetKind
 from gatt.train.config import DistilSettings, TrainConfig
-from gatt.train.data.samples import RowReport
+from gatt.train.data.report import RowReport
 from gatt.train.run_folder import model_card
 
 

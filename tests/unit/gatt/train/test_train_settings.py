@@ -160,7 +160,7 @@ def test_what_is_no_number_stops_before_the_step(
 ) -> None:
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
-    monkeypatch.setattr("gatt.comb.objectives.targets.cross_entropy", loss)
+    monkeypatch.setattr("gatt.comb.objectives.base.cross_entropy", loss)
     with pytest.raises(TrainingError, match=f"step 1: the {message}"):
         trainer.train()
     for name, weight in trainer.model.named_parameters():

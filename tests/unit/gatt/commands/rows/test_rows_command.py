@@ -15,7 +15,7 @@ from gatt.commands.rows.formats import RowMaker, targets_of
 from gatt.data.switches import Switch
 from gatt.errors import TemplateError
 from gatt.models.template_variables import set_template_variables
-from gatt.train.data.samples import Dropped
+from gatt.train.data.report import Dropped
 from tests.support.models.built_rows import make
 from tests.support.models.foreign_templates import FOREIGN
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, tiny_tokenizer, write_samples

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from gatt.data.sample import read_all_samples
 from gatt.errors import DataError, StoreError, TrainingError
 from gatt.train.data import rows as rows_module
-from gatt.train.data.rows import FOLDER, REPORT, TrainingRows, rows_of_run
-from gatt.train.data.samples import read_all_samples
+from gatt.train.data.kept_rows import FOLDER, REPORT, TrainingRows, rows_of_run
 from tests.support.models.built_rows import build, make
 from tests.support.models.combs import combs_of
 from tests.support.models.tiny import sample, tiny_tokenizer, write_samples

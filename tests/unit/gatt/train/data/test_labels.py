@@ -64,7 +64,7 @@ def test_every_token_and_label_is_as_the_template_says(family, opening, num_turn
             assert branch.labels == (
                 branch.input_ids if carries else (IGNORE,) * len(branch.input_ids)
             )
-        assert (built.num_targets, built.num_exchanges_dropped) == (num_turns, 0)
+        assert (len(built.targets), built.num_exchanges_dropped) == (num_turns, 0)
         assert built.dropped_targets == ()
 
 
@@ -87,7 +87,7 @@ class TestLengthPolicy:
         assert whole.num_exchanges_dropped == 0
         assert [b.fork for b in only(whole).comb.branches] == [17, 32, 44]
         built = self.build(46)
-        assert (built.num_targets, built.num_exchanges_dropped) == (3, 1)
+        assert (len(built.targets), built.num_exchanges_dropped) == (3, 1)
         assert built.dropped_targets == ()
         first, second = built.parts
         assert (first.turns, first.targets) == ((1, 2), (1, 2))
@@ -104,9 +104,9 @@ class TestLengthPolicy:
         )
 
     def test_what_does_not_fit_with_turn_one_alone_is_dropped_and_named(self) -> None:
-        assert self.build(33).num_targets == 2
+        assert len(self.build(33).targets) == 2
         built = self.build(32)
-        assert (built.num_targets, len(built.parts)) == (1, 1)
+        assert (len(built.targets), len(built.parts)) == (1, 1)
         assert built.dropped_targets == (
             "sample 's-1': 35 tokens with turn 1 and turn 2 alone, more than max_length 32: raise "
             "it or shorten the messages",

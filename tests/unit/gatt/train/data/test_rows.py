@@ -13,8 +13,8 @@ from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.errors import ConfigError, TrainingError
 from gatt.train.data.labels import build_combs
+from gatt.train.data.report import RowReport, reason_of
 from gatt.train.data.rows import row_lengths
-from gatt.train.data.samples import RowReport, reason_of
 from tests.support.models.built_rows import build, packable, recurrent
 from tests.support.models.combs import combs_of
 from tests.support.models.tiny import (

@@ -47,7 +47,7 @@ def test_learns_what_the_comb_learns(targets: list[str | None], supervise: Super
     built = build_combs(tokenizer, one, supervise=supervise, keeps_prefixes=False)
     expected = learned(written_out(combs))
     assert learned(written_out(built)) == expected
-    assert built.num_targets == combs.num_targets
+    assert len(built.targets) == len(combs.targets)
     assert built.dropped_targets == combs.dropped_targets
 
 
@@ -74,7 +74,7 @@ def test_what_a_cut_history_leaves_out_is_counted(max_length, supervise, targets
     nowhere = len(built.dropped_targets) - (len(combs.dropped_targets) - len(left))
     assert ends[0] - ends[1] == len(left) - nowhere
     assert max(part.comb.num_positions for part in combs.parts) <= max_length
-    assert built.num_targets == combs.num_targets
+    assert len(built.targets) == len(combs.targets)
 
 
 TEMPLATE = CHATML.replace(

@@ -1,62 +1,23 @@
-"""The samples of a run, each once and under an id of its own, and what became of them. No torch here."""
+"""What became of the samples of a run: counts, and what was left out by its reason. No torch here."""
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gatt.comb.comb import IGNORE, Comb
-from gatt.data.sample import GattSample, read_samples
-from gatt.errors import DataError, TrainingError
+from gatt.data.sample import GattSample
+from gatt.errors import TrainingError
 from gatt.train.config import TrainConfig
 
 if TYPE_CHECKING:
     from gatt.comb.collator import RowLayout
 
 log = logging.getLogger(__name__)
-
-
-def read_all_samples(paths: Sequence[Path]) -> Iterator[GattSample]:
-    """Yield the samples of all files.
-
-    Every run of `gatt synth` counts its samples from 0: an id that an earlier
-    file has too gets the number of its file, counted from 1 ("s000000.2"), or
-    the next number that makes an id that no sample before it has.
-
-    Raises:
-        DataError: broken samples, two with one id in a file, or one sample in two files.
-    """
-    ids: set[str] = set()
-    by_content: dict[bytes, str] = {}
-    for file_number, path in enumerate(paths, start=1):
-        of_file: dict[str, str] = {}
-        for number, sample in enumerate(read_samples(path), start=1):
-            place = f"{path} sample {number}"
-            if sample.id in of_file:
-                raise DataError(
-                    f"{place}: id {sample.id!r} is that of {of_file[sample.id]} already: expected "
-                    "ids that differ; remove one of the two"
-                )
-            content = hashlib.sha256(json.dumps(sample.as_dict()).encode()).digest()
-            if content in by_content:
-                raise DataError(
-                    f"{place}: the same as {by_content[content]}: expected each sample once; "
-                    "remove one of the two"
-                )
-            of_file[sample.id] = by_content[content] = place
-            if sample.id in ids:
-                free = (f"{sample.id}.{n}" for n in itertools.count(file_number))
-                sample = replace(sample, id=next(name for name in free if name not in ids))
-            ids.add(sample.id)
-            yield sample
 
 
 class Dropped:
@@ -91,8 +52,8 @@ def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
     place = next((place for place in places if message.startswith(place)), "")
     # Behind the id, which may hold a colon, a turn may stand.
     what = message[len(place) :].partition(": ")[2] if place else message
-    told = message if place else f"{places[0]}: {message}"
-    return told, re.sub(r"\d+", "N", what.partition(": ")[0])
+    full = message if place else f"{places[0]}: {message}"
+    return full, re.sub(r"\d+", "N", what.partition(": ")[0])
 
 
 @dataclass
@@ -142,9 +103,9 @@ class RowReport:
     """Samples that lost exchanges."""
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> RowReport:
+    def from_dict(cls, raw: Mapping[str, Any]) -> RowReport:
         """Return the report of `as_dict`."""
-        values: Any = {k: Counter(v) if isinstance(v, dict) else v for k, v in found.items()}
+        values: Any = {k: Counter(v) if isinstance(v, dict) else v for k, v in raw.items()}
         return cls(**values)
 
     def as_dict(self) -> dict[str, Any]:
@@ -155,11 +116,24 @@ class RowReport:
         """Count the tokens of a comb."""
         self.num_tokens += comb.num_tokens
         self.num_supervised_tokens += comb.num_supervised
-        self.num_teacher_tokens += sum(one.num_tokens for one in comb.teacher)
+        self.num_teacher_tokens += sum(teacher.num_tokens for teacher in comb.teacher)
         for objective, labels in comb.labelled:
             if num := sum(label != IGNORE for label in labels):
                 self.objectives[objective] += num
         self.num_positions = max(self.num_positions, comb.num_positions)
+
+    def add_used(
+        self, sample: GattSample, turns: Sequence[int], num_exchanges_dropped: int
+    ) -> None:
+        """Count a sample that has a token with loss; `turns` are those whose targets could be encoded."""
+        self.num_used += 1
+        self.num_targets += len(turns)
+        self.num_exchanges_dropped += num_exchanges_dropped
+        self.num_shortened += num_exchanges_dropped > 0
+        self.kinds.update(t.kind for t in sample.targets if t.kind is not None)
+        self.families[sample.family] += 1
+        held = filter(None, map(sample.instruction_at, turns))
+        self.entries.update({entry for instruction in held for entry in instruction.entries})
 
 
 def refuse_too_few(report: RowReport, config: TrainConfig) -> None:
