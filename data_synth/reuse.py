@@ -166,9 +166,9 @@ def _entries(sample: PlannedSample | GattSample) -> Iterator[tuple[str, str]]:
 
 
 def _row(sample: GattSample, planned: PlannedSample) -> dict[str, Any] | None:
-    """Return a sample as the plan has it; None where a target does not answer what is expected now.
+    """Return an earlier sample in the form of the plan; None if a target does not meet a changed expectation.
 
-    A gap may be due to what was expected before: under a changed expectation its sample is drawn anew.
+    A sample with a gap at a turn whose expectation changed is also made anew.
     """
     for target, before, expect, user in zip(
         sample.targets,

@@ -166,7 +166,7 @@ _BADNESS: Final[tuple[Status, ...]] = ("pass", "undecided", "fail")
 def keeps(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield the status of every ordinary reply under an instruction that holds.
 
-    After a release a reply without the instruction is right: `leakage` counts those with it.
+    After a cancellation a reply without the instruction is right; `leakage` counts replies that follow it.
     """
     return (Outcome(s, s.status) for s in samples if _is_asked_to_adhere(s))
 
@@ -274,15 +274,15 @@ def keeps_since_switch(samples: Iterable[Sample]) -> Iterator[Outcome]:
 def leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield whether ordinary replies still follow an instruction that was replaced or taken back.
 
-    A pass is the error. Turns count from the last change that ended something. The outcome stands
-    under the instruction that has ended, its family and split. Which rules count is in
+    A pass is the error. Turns count from the last change that ended an instruction. The outcome is counted
+    for the ended instruction, its family and split. Which rules count is in
     `gatt.data.catalog.switch_leakage`.
     """
     return _leaks(samples, "turn")
 
 
 def probe_leakage(samples: Iterable[Sample]) -> Iterator[Outcome]:
-    """Yield whether answers to a probe still give what the instruction said that was taken back.
+    """Yield whether answers to a probe still follow an instruction that was cancelled.
 
     A pass is the error. After a replacement the probe asks for the new instruction: nothing is counted.
     """

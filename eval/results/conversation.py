@@ -1,4 +1,4 @@
-"""What was said before a reply, as its arm read it: for a judge that is shown the conversation."""
+"""The conversation before a reply, as its arm read it, for a judge with `shows_conversation`."""
 
 from __future__ import annotations
 

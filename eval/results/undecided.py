@@ -1,4 +1,4 @@
-"""Why replies have no verdict, where the reason lies in the settings: for the terminal and the report."""
+"""Lines for terminal and report on replies that are undecided because of the settings."""
 
 from __future__ import annotations
 

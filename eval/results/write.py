@@ -147,7 +147,7 @@ def close(
 
 
 def trainings(adapters: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """Return the finished training of each adapter that lies in the folder of one."""
+    """Return the finished training of each adapter, if its folder has one."""
     found = ((arm, read_training(folder)) for arm, folder in adapters.items())
     return [{"arm": arm} | asdict(record) for arm, record in found if record]
 

@@ -117,7 +117,7 @@ class Head:
 
 
 class _HiddenAlone(BaseModelOutputWithPast):  # type: ignore[misc]
-    """What stands before an LM head, without what some models hand on beside the hidden states."""
+    """The output of a model without its LM head: hidden states only."""
 
     def __getattr__(self, name: str) -> None:
         """Return None for whatever else a forward asks for, such as `router_logits`."""

@@ -201,7 +201,7 @@ class Conflicts:
 
     @cached_property
     def _others(self) -> Mapping[str, Set[str]]:
-        """What each side must not stand with: asked for every pair of every draw."""
+        """For each family or entry, the ones that conflict with it; computed once for all draws."""
         found: dict[str, set[str]] = {}
         for pair in self.pairs:
             for side in pair:
@@ -260,7 +260,7 @@ def combine(first: Instruction, second: Instruction) -> Instruction:
 
 
 def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instruction:
-    """Return what entries and instructions join alike."""
+    """Return several entries or instructions as one instruction; the caller sets its text."""
     roles = [
         p
         for p in parts
@@ -297,9 +297,9 @@ def _parts_of(one: Entry | Instruction) -> tuple[Part, ...]:
 
 
 def with_rubrics(instruction: Instruction) -> Instruction:
-    """Return an instruction whose parts that nothing judges are judged together, by a judge model.
+    """Return an instruction in which a judge model judges all parts that no rule judges, in one rubric.
 
-    One without such parts, or without a rubric for them, comes back as it is.
+    Without such parts, or without rubrics for them, the instruction is returned unchanged.
     """
     open_parts = [part for part in instruction.parts if not part.is_judged and part.rubric]
     if not open_parts:

@@ -75,7 +75,7 @@ def asking_the_speaker(
     turns: Sequence[int] = (),
     topic_share: float | None = None,
 ) -> Dialogue:
-    """Return the dialogue with questions that ask for what its instruction says of the one who replies.
+    """Return the dialogue with questions about the facts that its instruction gives to the speaker.
 
     In a user's own dialogue (`is_own`) they are put between, at some of `turns`; elsewhere, and where the
     instruction changes, they replace questions of the bank before the first change. For `topic_share` see

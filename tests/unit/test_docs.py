@@ -56,7 +56,8 @@ COPY = re.compile(r'^cp "\$CHECKOUT"/(\S+) (\S+)$', re.MULTILINE)
 
 
 def write_files(page: Path, folder: Path) -> list[Path]:
-    """Write the page's YAML blocks under their titles and what it copies from the checkout; return the paths."""
+    """Write the page's YAML blocks under their titles and what it copies from the checkout; return the
+    paths."""
     written = []
     for block in blocks(page):
         if block.language == "bash":

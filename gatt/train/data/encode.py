@@ -85,9 +85,9 @@ def choose_layout(
 def draw_sample(
     whole: GattSample, config: TrainConfig, facts: TemplateFacts, placement: str
 ) -> DrawnSample:
-    """Return what a run makes of a sample; the placement is one that the template allows, or `mixed`.
+    """Return a sample with its placement and history for this run, cut to `max_turns`.
 
-    What is mixed is drawn from seed and id.
+    `mixed` is drawn from seed and id. The placement is one that the template allows, or `mixed`.
     """
     drawn: TrainingPlacement = placement  # type: ignore[assignment]
     if placement == "mixed":
@@ -162,7 +162,7 @@ def combs_of_sample(
     report: RowReport,
     dropped: Dropped,
 ) -> list[Comb]:
-    """Return the rows of a sample, as far as it can be learned; count them, and what is left out of it.
+    """Return the rows of a sample, without targets that cannot be learned; count the rows and these targets.
 
     Args:
         one: the sample.

@@ -159,7 +159,7 @@ class _Builder:
 
     @property
     def telling(self) -> set[int]:
-        """Turns that say what is in force: the first, and those that change it."""
+        """The turns that state an instruction: the first one, and each turn that changes it."""
         return {self.turns[0], *(s.turn for s in self.sample.switches or ())}.intersection(
             self.turns
         )
@@ -193,7 +193,7 @@ class _Builder:
         }
 
     def usable_targets(self) -> dict[int, tuple[str, ...]]:
-        """Return the replies to learn by turn whose prompts hold no control token; the others are problems."""
+        """Return the replies to learn, by turn. Prompts that hold a control token are noted as problems."""
         targets = self._targets()
         view = view_of_turns(self.sample, self.turns, self.placement)
         if refused := first_refused(self.tokenizer, view, self.turns):
@@ -341,7 +341,7 @@ class _Fork:
 
 
 def _trunks(prompts: Mapping[int, Prompt]) -> Iterator[tuple[Prompt, tuple[int, ...]]]:
-    """Yield the longest prompt with all turns whose prompts begin it, then so on with the rest."""
+    """Yield the longest prompt with all turns whose prompts are its prefixes, then so on with the rest."""
     left = dict(prompts)
     while left:
         trunk = max(left.values(), key=lambda prompt: len(prompt.ids))
