@@ -37,7 +37,7 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
     """Leave those rows of an earlier plan in a store that the new plan has too, and say so in the log.
 
     The rows come first, under the ids of the new plan; the others are to be drawn (`order_of`). The file as it
-    was becomes `samples.before.jsonl`. Nothing is done where nothing can stay, or the plan is the same.
+    was becomes `samples.before.jsonl`. Nothing is done if no sample can stay, or if the plan is the same.
 
     Args:
         path: of the store.

@@ -174,8 +174,8 @@ def keeps(samples: Iterable[Sample]) -> Iterator[Outcome]:
 def answers(samples: Iterable[Sample]) -> Iterator[Outcome]:
     """Yield whether a reply under an instruction answers its turn, where the turn expects something.
 
-    Questions for what the user told at an earlier turn count in `told` alone: they need the history, so
-    nobody can be asked them alone, and they come late, so a curve with them would fall by itself.
+    Questions about something that the user told at an earlier turn count in `told` only. They need the history,
+    so the arm `alone` cannot answer them. They come late, so a curve with them would fall by itself.
     """
     return (Outcome(s, s.answers) for s in _expecting(samples) if s.answers and s.asks != "told")
 

@@ -84,7 +84,7 @@ class Head:
     def __call__(self, hidden_PH: torch.Tensor, *, is_adapted: bool = True) -> torch.Tensor:
         """Return the logits `[P, V]`; only within `in_place`.
 
-        Without `is_adapted` they are those of the head as it was before training.
+        Without `is_adapted` the adapter of the head is left out.
         """
         score, module = self._score, self.module
         if not is_adapted:

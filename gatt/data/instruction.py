@@ -71,16 +71,16 @@ class Entry:
     good: tuple[str, ...] = ()
     bad: tuple[str, ...] = ()
     cancel: tuple[str, ...] = ()
-    """Ways to take it back in the middle of a dialogue; general words serve where there is none."""
+    """Wordings that cancel it during a dialogue; general wordings are used if there are none."""
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What it says of the speaker: the fact that a user may ask for (`name`, `home`, …) and the right answers.
     In a catalogue file the key is `speaker`."""
     parts: tuple[Part, ...] = ()
-    """What it asks for, one by one, where a file says so; the verifiers of its parts stand in this order."""
+    """The things that it asks for, if the file lists them; its verifiers are in the order of the parts."""
     program: str = ""
     """Brings a plain reply into the form: name and parameters as JSON, see `gatt.data.catalog.programs`."""
     variants: Variants | None = field(default=None, compare=False, repr=False)
-    """Its other forms, where it has parameters: it then stands for all of them, in the first one."""
+    """All forms of an entry with parameters. The entry itself is then the first form."""
 
     @property
     def base_id(self) -> str:
@@ -132,9 +132,9 @@ class Instruction:
 
     @property
     def rules(self) -> tuple[tuple[VerifierSpec, ...], ...]:
-        """The verifiers of each entry, where they can be told apart; else all of them together.
+        """The verifiers of each entry, if there is one for each entry; else all of them together.
 
-        They can where there is one for each entry, as nearly all of the catalogue have.
+        Nearly all entries of the catalogue have one.
         """
         if 1 < len(self.entries) == len(self.verifiers):
             return tuple((verifier,) for verifier in self.verifiers)

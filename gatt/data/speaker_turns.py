@@ -93,7 +93,7 @@ TRAINED_TOPIC_SHARE: Final = 0.5
 """Share of the dialogues for training in which one message asks for what the instruction forbids. With one in
 each dialogue, 11 % of the targets, a model declined ordinary messages too (results/mia)."""
 _PLAIN = "Let us stay with your question."
-"""What stands in the history behind a message that asks for what is forbidden."""
+"""The reply in the history to a message that asks for what is forbidden."""
 
 
 def with_questions_between(

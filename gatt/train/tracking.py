@@ -76,8 +76,8 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         """Set up the callback; `trainer.add_callback` takes it.
 
-        `evaluator` is that of `make_train_evaluator`. On every process `keep` saves the adapter of this
-        moment in the folder `best`, with what was measured of it.
+        `evaluator` comes from `make_train_evaluator`. `keep` saves the current adapter with its rates in the
+        folder `best`; every process calls it.
 
         Raises:
             ConfigError: a model whose weights no process holds whole.
@@ -130,8 +130,8 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         }
         if self._best and _measured_on(self._best) != _measured_on(tracked):
             log.warning(
-                "%s: the best adapter so far (step %d) was measured under other settings: it is not "
-                "held against those to come, and goes with the first of them",
+                "%s: the best adapter so far (step %d) was measured under other settings: it is not compared "
+                "with later ones, and the next measurement replaces it",
                 self._record.parent, self._best["step"],
             )  # fmt: skip
             self._best = None

@@ -1,4 +1,4 @@
-"""From a sample to the combs of a run: what the run decides for it, its token ids, and what is left out."""
+"""From a sample to the combs of a run: its placement and history, its token ids, and what is dropped."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class DrawnSample:
     """Its turns that are trained on, with changes of the instruction where the chat template shows them."""
     placement: TrainingPlacement
     history: Literal["reference", "sampled", "none", "both"]
-    """Which replies stand in the history: the dialogue's own, the targets, nothing stands there, or each target
-    is learned with the first and with the last."""
+    """Replies in the history: the dialogue's own (`reference`), the targets (`sampled`), no history (`none`),
+    or each target once with `reference` and once with `none` (`both`)."""
     objective: str
-    """What its tokens cost: a name of `gatt.comb.objectives.table`."""
+    """How the loss of its tokens is computed: a name of `gatt.comb.objectives.table`."""
     supervise: Supervise
     """Which tokens carry loss: as the run says, or the sample's own replies as well where those are the
     history and the objective learns them."""

@@ -167,7 +167,7 @@ class _Builder:
     def histories(self) -> Iterator[tuple[int, ...]]:
         """Yield the turns that are left, ascending, as the oldest exchanges are dropped one by one.
 
-        Those that say what is in force stay, and so does the last one.
+        The turns that state an instruction stay, and so does the last one.
         """
         kept = self.telling | {self.turns[-1]}
         free = [turn for turn in self.turns if turn not in kept]
