@@ -38,31 +38,31 @@ class TeacherConfig:
     sampling: SamplingConfig = field(
         default_factory=lambda: SamplingConfig(max_new_tokens=40, temperature=0.7, top_p=0.9)
     )
-    """How replies are drawn."""
+    """How replies are sampled."""
     brief: str | None = "Answer in one short sentence."
-    """Text that the teacher reads with every message, and the student never; null for none. Replies that
-    the length limit cuts are no targets, so a talkative teacher needs it."""
+    """Text that the teacher reads with every message, and the student never; null for none. A talkative
+    teacher needs it: replies that the length limit cuts are no targets."""
     mode: Mode | None = None
-    """`sample`: targets are sampled, as published, which is right where the history is strangers' talk.
-    `rewrite`: the target is the dialogue's own reply, which keeps its facts: as it is, brought into the form by
-    program, or rewritten by the teacher, which then reads instruction, message and reply. null: `rewrite` for
-    sources of the user's own replies (jsonl, hub, faq), else `sample`."""
+    """`sample`: targets are sampled, as published; right if the dialogues are other people's. `rewrite`: the
+    target is the dialogue's own reply with its facts, unchanged, brought into the form by program, or rewritten
+    by the teacher (who reads instruction, message and reply). null: `rewrite` for your own dialogues (jsonl,
+    hub, faq), else `sample`."""
     leave_share: float = 0.8
-    """Of the own replies that keep the instruction as they are, the share that stays so; the others are
-    rewritten where a draw is accepted."""
+    """Share of the own replies that stay unchanged, of those that keep the instruction already. The others are
+    rewritten if a rewritten reply is accepted."""
     context_turns: int | None = 3
-    """Number of latest exchanges that the teacher reads; null: all of them, as published. Where the user asks
-    for what was told earlier, it reads all of them."""
+    """Number of latest exchanges that the teacher reads; null: all of them, as published. If the user asks for
+    something told earlier, it reads all of them."""
     attempts: int = 2
-    """Draws for each turn from the sampling view."""
+    """Replies sampled for each turn from the sampling view, until one is accepted."""
     hint_attempts: int = 2
-    """Further draws with the entry's examples, exchanges that the teacher reads first; the last of them with
-    its hint too. Where it has no examples all have the hint."""
+    """Further replies for which the teacher first reads the entry's examples; for the last one also its hint.
+    If the entry has no examples, all have the hint."""
     prefill_attempts: int = 1
-    """Further draws with a given beginning, for entries that have `prefills`."""
+    """Further replies with a given beginning, for entries that have `prefills`."""
     compose: bool = True
-    """Whether to make a target by program if every draw was rejected: an entry's utterance is added to a draw,
-    or a draw, else the dialogue's own reply, is brought into the entry's form."""
+    """Whether to make a target by program if every sampled reply was rejected: an utterance of the entry is
+    added, or the reply (else the dialogue's own) is brought into the entry's form."""
     quality: QualityConfig = field(default_factory=QualityConfig)
     """Which replies are no targets, whatever the verifiers say."""
 
@@ -91,9 +91,10 @@ class SynthConfig:
     num_samples: int = 200
     """Samples to make: each is a dialogue with an instruction (or none)."""
     plain_fraction: float = 0.15
-    """Share of samples without an instruction; preserves ordinary answers."""
+    """Share of samples without an instruction; they preserve ordinary answers."""
     seed: int = 0
-    """Fixes the plan and every draw of the teacher; `source.seed` fixes the order of dialogues."""
+    """Fixes the instruction of each dialogue and every reply of the teacher; `source.seed` fixes the order of
+    dialogues."""
     part: SplitName | None = "train"
     """Part of the source's dialogues; evaluation takes another. null: all."""
     source: SourceConfig = field(default_factory=SourceConfig)
@@ -105,15 +106,15 @@ class SynthConfig:
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
     """The model that replies, and how."""
     formula_limit: float | None = 0.3
-    """Share of the targets under an instruction that may begin alike, have a sentence in common, or be composed
-    with one of a few added sentences; the command stops if more do, since they would teach a formula; null
-    never stops. It may be changed when a run continues."""
+    """Largest share of the targets under an instruction that may begin alike, have a sentence in common, or be
+    composed with one of a few added sentences. If more do, the command stops: they would teach these words in
+    place of the instruction. null never stops. It may be changed when a run continues."""
     batch_samples: int | None = None
-    """Samples worked on together, which go to one worker; null takes an eighth of `num_samples`, 12 at most.
-    Draws for an unfinished batch are stored in `drafts.jsonl`, except on a cluster. It must stay the same
-    when a run continues, since the last bits of a local model depend on it."""
+    """Samples that are made together, by one worker; null takes an eighth of `num_samples`, 12 at most.
+    Replies for an unfinished batch are stored in `drafts.jsonl`, except on a cluster. The value must stay the
+    same when a run continues, since the last bits of a local model depend on it."""
     ray: RayConfig | None = None
-    """null: this process alone; else workers of Ray make the batches, and this process writes them.
+    """null: this process alone. Otherwise workers of Ray make the batches, and this process writes them.
     `--workers N` starts N on this machine. A run may continue with or without workers."""
 
     @property

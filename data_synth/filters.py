@@ -122,10 +122,10 @@ def is_wrong(draw: Draw) -> bool:
 
 
 def declines_ordinary(draw: Draw) -> bool:
-    """Whether the reply declines, though nobody asked for what the instruction forbids.
+    """Whether the reply declines a message that does not ask for what the instruction forbids.
 
-    What declines in the own reply too ("We do not offer instalments") stays. Without an own reply only an
-    instruction that forbids something is looked at: others may well be asked for what nobody can do.
+    A rewritten reply may decline if the own reply does too ("We do not offer instalments"). A sampled reply is
+    judged only under an instruction that forbids something: under others a message may ask for the impossible.
     """
     instruction = draw.instruction
     if instruction is None or (draw.expect is not None and draw.expect.kind == "topic"):

@@ -33,7 +33,7 @@ class TargetLook:
     """Targets under an instruction; only they can be a formula."""
     beginnings: Counter[str] = field(default_factory=Counter)
     sentences: Counter[str] = field(default_factory=Counter)
-    """In how many targets each stands. What the instruction gives to the letter is left out of both."""
+    """Number of targets with each sentence. Words that the instruction prescribes count in neither counter."""
     num_stock: int = 0
     """Composed targets with a sentence of the instruction's own."""
     stock: Counter[str] = field(default_factory=Counter)

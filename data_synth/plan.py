@@ -240,7 +240,7 @@ class _Deck:
         return len(self._order)
 
     def take(self, index: int) -> int:
-        """Return the next place; if not in order, that of the same number as the sample where it is left."""
+        """Return the next place; if the order is free, that with the sample's own number while it is left."""
         if not self._left:
             self._left = OrderedDict.fromkeys(self._order)
         own = index % self._size

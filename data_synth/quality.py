@@ -31,20 +31,20 @@ class QualityConfig:
     says_ai: bool = True
     """Refuse replies under an instruction in which the speaker calls itself an AI or a language model."""
     repeats_prompt: bool = True
-    """Refuse replies that repeat a message of the dialogue word for word, or give the user's message back
-    (see `gatt.verifiers.text.copying`)."""
+    """Refuse replies that repeat a message of the dialogue word for word, or little else than the user's
+    message (see `gatt.verifiers.text.copying`)."""
     answers: bool = True
     """Refuse replies that lack what their turn expects (`expect`), such as the answer to its question."""
     declines: bool = True
-    """Refuse replies that decline a message which does not ask for what the instruction forbids (rule
-    `declines`, English): rewritten ones where the own reply declines nothing, and drawn ones under an
-    instruction that forbids something."""
+    """Refuse replies that decline an ordinary message, one that does not ask for what the instruction forbids
+    (verifier `declines`, English). A rewritten reply is refused if the own reply declines nothing, a sampled
+    one if its instruction forbids something."""
     keeps_facts: bool = True
     """Refuse rewritten replies that lose a number, name, link or code of the own reply, or add one."""
     near_duplicate: float | None = 0.8
-    """Refuse a reply that overlaps by this share (Jaccard index of character n-grams, without what
-    the instruction itself prescribes) with another target of its sample; null refuses none. A reply of
-    at most four words ("Of course.") may occur twice."""
+    """Refuse a reply whose overlap with another target of its sample is at least this share (Jaccard index of
+    character n-grams, without the words that the instruction prescribes); null refuses none. A reply of at most
+    four words ("Of course.") may occur twice."""
 
     def __post_init__(self) -> None:
         for name in ("repeated_share", "near_duplicate"):

@@ -37,7 +37,7 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
     """Leave those rows of an earlier plan in a store that the new plan has too, and say so in the log.
 
     The rows come first, under the ids of the new plan; the others are to be drawn (`order_of`). The file as it
-    was becomes `samples.before.jsonl`. Nothing is done where nothing can stay, or the plan is the same.
+    was becomes `samples.before.jsonl`. Nothing is done if no sample can stay, or if the plan is the same.
 
     Args:
         path: of the store.
@@ -166,9 +166,9 @@ def _entries(sample: PlannedSample | GattSample) -> Iterator[tuple[str, str]]:
 
 
 def _row(sample: GattSample, planned: PlannedSample) -> dict[str, Any] | None:
-    """Return a sample as the plan has it; None where a target does not answer what is expected now.
+    """Return an earlier sample in the form of the plan; None if a target does not meet a changed expectation.
 
-    A gap may be due to what was expected before: under a changed expectation its sample is drawn anew.
+    A sample with a gap at a turn whose expectation changed is also made anew.
     """
     for target, before, expect, user in zip(
         sample.targets,

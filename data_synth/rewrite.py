@@ -98,7 +98,7 @@ def forms_by_program(instruction: Instruction, own: str, seed: str) -> Iterator[
 def _with_utterances(
     base: str, utterances: Sequence[str], instruction: Instruction
 ) -> Iterator[str]:
-    """Yield a reply as it is, then with one of the utterances, then with one for each rule that lacks one."""
+    """Yield a reply unchanged, then with one utterance, then with one for each rule that fails."""
     yield base
     for utterance in utterances:
         forms = list(_added(base, utterance))

@@ -1,4 +1,4 @@
-"""The folder of a run: its files and their names, its card, what it depends on, and what is refused there."""
+"""The folder of a run: file names, the card, the inputs, and foreign files that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reply for every turn: sampled, verified, hinted, composed, or an honest gap.
+"""Makes the target of every turn: sampled, verified, hinted, composed, or None with a reason.
 
 Source: Llama 2, arXiv:2307.09288, section 3.3 ("in a process analogous to
 rejection sampling"). Deviations: the teacher may read a request to be brief, draws with
@@ -170,9 +170,9 @@ def _is_between(turn: _Turn) -> bool:
 
 
 def _without_teacher(turn: _Turn, config: TeacherConfig, seed: int) -> None:
-    """Make the own reply the target: as it is where it keeps the instruction, else by program.
+    """Make the own reply the target: unchanged if it keeps the instruction, else by program.
 
-    Of the replies that keep it, a share is left to the teacher, and stands only if no draw is accepted.
+    A share of the replies that keep it goes to the teacher first, and is kept if no rewriting is accepted.
     """
     own, key = turn.own or "", f"{seed}/{turn.sample.id}/{turn.turn}"
     instruction = turn.instruction

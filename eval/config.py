@@ -43,21 +43,21 @@ class EvalConfig:
     output_dir: Path
     """Folder of `results.json`, `samples.jsonl` and `report.html`."""
     suite: str | None = None
-    """Name of a shipped suite (`gatt suite list`) or path of a suite's YAML file: defaults for the keys
+    """Name of a shipped suite (`gatt suite list`) or path of a suite's YAML file. It sets defaults for the keys
     below."""
     arms: tuple[str, ...] = ()
     """`base`; `alone` (the instruction and this message, no history: what the model can do at all);
     `base+system+reminder` (the instruction once, and a reminder of it behind every message); `window_4` (the
-    instruction and the last 4 exchanges; any number from 1); `canned` (no model: one fixed string an
-    instruction); and names of `adapters`. Empty takes `base`, `alone`, `base+system+reminder`, `canned` and
-    all adapters."""
+    instruction and the last 4 exchanges; any number from 1); `canned` (no model: one fixed string for each
+    instruction); and names of `adapters`. Empty takes all of these but `window_4`."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
-    """Arm name to folder of its LoRA adapter."""
+    """Arm name to the folder of its LoRA adapter; with `engine.server.urls`, to the name of the adapter
+    there."""
     baseline: str | None = None
     """Arm that the others are compared with, case by case; null: `base`, or the first arm if `base` is not
     among them. In a finished folder another baseline needs no new replies."""
     seed: int = 0
-    """Fixes cases, draws and bootstrap; `source.seed` the order of dialogues."""
+    """Fixes cases, replies and bootstrap; `source.seed` fixes the order of dialogues."""
     engine: EngineConfig = field(default_factory=EngineConfig)
     """The base model."""
     sampling: SamplingConfig = field(
@@ -66,11 +66,11 @@ class EvalConfig:
     """How replies are sampled; greedy by default."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=20, max_turns=20))
     """Where the dialogues come from. `conversations` and `faq` ask at the judged turns, unless
-    `source.asked` says where."""
+    `source.asked` names others."""
     part: SplitName | None = "eval"
     """Part of the source's dialogues; training uses another part. Null takes all."""
     num_turns: int | None = None
-    """Join dialogues end to end until they have so many turns, each used once; null: do not join them."""
+    """Join dialogues end to end until they have this many turns, each dialogue once; null: do not join them."""
     cases: Path | None = None
     """A JSONL file of your own cases or of `gatt suite import`; it replaces source and instructions."""
     instructions: InstructionChoice = field(
@@ -80,40 +80,39 @@ class EvalConfig:
     splits: tuple[Split, ...] = ("train", "heldout_value", "heldout_family")
     """Splits of instructions, each with `num_dialogues` cases of its own."""
     only_trained: bool = False
-    """Of the split `train` draw only entries that every adapter was trained on, see its `trained_on.json`:
-    training may have drawn a part of the split. An arm that is added later must not change the entries."""
+    """Draw from the split `train` only entries that every adapter was trained on (`trained_on.json` beside it).
+    Training may have drawn only a part of the split. An arm that is added later must not change the entries."""
     num_dialogues: int = 16
     """Cases per split: a dialogue and an instruction."""
     num_plain: int = 0
     """Dialogues without an instruction, for false triggers."""
     switch: SwitchConfig | None = None
-    """Changes of the instruction in mid-dialogue; null for none."""
+    """Changes of the instruction within a dialogue; null for none."""
     turns: tuple[int, ...] | Literal["last"] = (1, 2, 4, 8, 20)
-    """Turns at which replies are judged; `last` is each case's last one. A case of a file may say its own."""
+    """Turns at which replies are judged; `last` is each case's last one. A case of a file may have its own."""
     probe_turns: tuple[int, ...] = (2, 4, 6, 20)
-    """Turns at which one probe of the instruction is asked off the record; empty for none."""
+    """Turns at which one probe of the instruction is asked, outside the history; empty for none."""
     probe_choice: Literal["any", "first"] = "any"
-    """Which probe of the instruction: any, drawn for each case, or the first. The first asks for the
-    instruction directly ("What is your favorite hobby?", "Who are you?"); others need knowledge too."""
+    """Which probe of the instruction is asked: `any`, drawn for each case, or the `first`, which asks for the
+    instruction directly ("What is your favorite hobby?", "Who are you?"). The others need knowledge too."""
     histories: tuple[History, ...] = ("reference",)
     """Which earlier replies the model reads. `reference`: the dialogue's; `own`: its own, from turn 1 on;
-    `slip_2`: the first 2 of the dialogue, which ignore the instruction, then its own (any number from 1).
-    Turns of a slip are not judged."""
+    `slip_2`: the first 2 of the dialogue, which ignore the instruction, then its own (any number from 1; these
+    first turns are not judged)."""
     placement: Placement = "system"
     """Where the instruction stands."""
     judge: JudgeConfig | None = None
-    """A model that judges replies too; without it, what no rule covers stays undecided."""
+    """A model that judges replies too. Without it, replies that no rule covers are undecided."""
     unmeasured: bool = False
-    """Whether to sample replies even if nothing can be measured on them (no judge for what no rule
-    covers)."""
+    """Whether to sample replies even if nothing can be measured on them (no rule, and no judge)."""
     replies_from: Path | None = None
-    """Folder of a finished evaluation with the same settings: its replies are judged again by today's
-    rules, into `output_dir`, and no arm is asked. Null: the arms reply."""
+    """Folder of a finished evaluation with the same settings. Its replies are judged again by the current
+    rules, into `output_dir`, and no arm replies. Null: the arms reply."""
     batch_cases: int = 8
-    """Cases worked on together: an interruption loses at most one such batch."""
+    """Cases that are answered together. An interruption loses at most one such batch."""
     ray: RayConfig | None = None
-    """null: one process; else workers of Ray roll out, each one arm and `batch_cases` cases at a time, and
-    this process writes their rows. `--workers N` starts N workers on this machine."""
+    """null: one process. Otherwise workers of Ray answer, each one arm and `batch_cases` cases at a time, and
+    this process writes the results. `--workers N` starts N workers on this machine."""
 
     @classmethod
     def preset(cls, values: Mapping[str, Any]) -> Source:

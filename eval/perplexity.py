@@ -1,4 +1,4 @@
-"""Perplexity of people's own replies in plain dialogues: what an adapter costs where nobody asks for it.
+"""Perplexity of people's replies in plain dialogues, with and without an adapter.
 
 The model reads a dialogue without any instruction. Each token of all replies but the last counts,
 end-of-turn tokens included. Arms read the same tokens, so that the ratio of two is paired; its
@@ -36,7 +36,7 @@ MIN_DIALOGUES: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class PerplexityConfig:
-    """Whose perplexity, on which dialogues.
+    """The models whose perplexity is measured, and the dialogues.
 
     Raises:
         ConfigError: a value out of its range, an adapter called `base`, or a server.
@@ -45,17 +45,18 @@ class PerplexityConfig:
     output: Path
     """The JSON file that is written."""
     adapters: Mapping[str, Path] = field(default_factory=dict)
-    """Arm name to folder of its LoRA adapter; the base model is always there."""
+    """Arm name to folder of its LoRA adapter. The base model is always measured."""
     engine: EngineConfig = field(default_factory=EngineConfig)
-    """The base model; a local one."""
+    """The base model; it must be a local one."""
     source: SourceConfig = field(default_factory=lambda: SourceConfig(min_turns=8, max_turns=20))
-    """Where the dialogues come from; their replies must be people's own."""
+    """Where the dialogues come from. People must have written their replies."""
     part: SplitName | None = "eval"
     """Part of the source's dialogues; training takes another. Null takes all."""
     num_dialogues: int = 64
-    """Most dialogues, the first of the source behind those that are skipped."""
+    """Most dialogues; taken in the order of the source, after the skipped ones."""
     skip_dialogues: int = 0
-    """Dialogues of the source to leave out, its first ones: those that a recipe was chosen by."""
+    """How many dialogues to skip at the beginning of the source, such as those by which settings were
+    chosen."""
 
     def __post_init__(self) -> None:
         if self.num_dialogues < 1:

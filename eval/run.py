@@ -141,7 +141,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is known of an evaluation before its first reply."""
+    """The inputs of an evaluation, prepared before its first reply."""
 
     inputs: Inputs
     checked: Checked

@@ -44,8 +44,8 @@ options:
   --version  print the version
   --debug    show the traceback of an error
 
-`gatt <command> --help` explains a command and the configuration keys that matter first,
-`gatt <command> --help-all` every key.
+`gatt <command> --help` explains a command and its most important configuration keys.
+Commands with many keys list all of them with `--help-all`.
 """
 
 

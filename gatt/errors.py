@@ -48,7 +48,7 @@ class StoreError(GattError):
 
 
 class StaleError(StoreError):
-    """An output folder whose inputs (samples, cases, an adapter) are others now than when it was made."""
+    """An output folder whose inputs (samples, cases, an adapter) have changed since it was made."""
 
     def __init__(self, message: str, parts: tuple[str, ...] = ()) -> None:
         super().__init__(message)

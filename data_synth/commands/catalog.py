@@ -17,25 +17,25 @@ from gatt.data.instruction import SPLITS
 if TYPE_CHECKING:
     from rich.table import Table
 
-HELP = "list and check instructions and the verifiers of replies"
+HELP = "list and check instructions and verifiers"
 EXIT_PROBLEMS = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions `list`, `kinds` and `check`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="list | kinds | check")
-    shown = actions.add_parser(
-        "list", help="every entry on one line, and the families with their counts"
-    )
+    shown = actions.add_parser("list", help="list every entry, and count those of each family")
     kinds = actions.add_parser(
-        "kinds", help="every kind of verifier: its parameters, a reply that passes, one that fails"
+        "kinds", help="list every kind of verifier: parameters, a reply that passes, one that fails"
     )
     kinds.add_argument("kind", nargs="*", help="only these kinds")
-    kinds.add_argument("--markdown", action="store_true", help="as the page of the reference")
+    kinds.add_argument(
+        "--markdown", action="store_true", help="print Markdown, as the reference has it"
+    )
     checked = actions.add_parser(
         "check",
-        help="run every verifier against its known-good, known-bad and junk replies, and check the bank of "
-        "questions where no --catalog is given",
+        help="run every verifier on replies that must pass and on replies that must fail; without --catalog "
+        "also check the bank of questions",
     )
     for action in (shown, kinds, checked):
         action.add_argument(

@@ -10,7 +10,7 @@ from gatt.config.arguments import add_config_arguments
 from gatt.config.load import load_config
 from gatt.stages.plan import add_plan_argument, show_plan
 
-HELP = "let a trained model reply to its samples, and pair replies that keep with replies that fail"
+HELP = "let a trained model reply to samples, and pair its good replies with its failures"
 TAKES_OVERRIDES = True
 CONFIG = PairsConfig
 PLAN = "data_synth.commands.pairs_plan"
@@ -27,7 +27,7 @@ _ABOUT = f"""{HELP}
     --output_dir=FOLDER
   gatt train --samples=FOLDER/samples.jsonl --objective=preference --init_adapter=RUN/train/adapter ...
 
-`gatt improve RUN` does both, and measures what came of it."""
+`gatt improve RUN` does both, and measures the result."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Pairs of a model's own replies: what it should say rather than what it says."""
+"""Pairs of a model's own replies: a good one and a failure, at the same turn."""

@@ -27,7 +27,7 @@ class PairsConfig:
 
     samples: tuple[Path, ...]
     """Files of `gatt synth`, whose dialogues and instructions are used. Samples without an instruction are
-    taken over as they are: they keep ordinary answers intact."""
+    copied unchanged: they preserve ordinary answers."""
     output_dir: Path
     """Folder of `samples.jsonl` and of its counts, `pairs.json`."""
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -35,26 +35,26 @@ class PairsConfig:
     adapter: Path | None = None
     """Folder of the adapter that replies; null: the base model itself."""
     replies: int = 4
-    """Draws for each turn, at least 2."""
+    """Replies sampled for each turn, at least 2."""
     histories: tuple[ReadHistory, ...] = ("own", "reference")
-    """Which earlier replies the model reads; each history gives a sample of its own. `own`: the model's, the
-    first draw of each turn; `reference`: those of the dialogue (people's history)."""
+    """Which earlier replies the model reads; each history gives a sample. `own`: the model's, the first reply
+    of each turn; `reference`: those of the dialogue (people's history)."""
     sampling: SamplingConfig = field(
         default_factory=lambda: SamplingConfig(max_new_tokens=40, temperature=0.9, top_p=0.95)
     )
-    """How replies are drawn. A greedy model gives no pair, since all its draws are alike."""
+    """How replies are sampled. With temperature 0 all replies to a turn would be the same, so it is refused."""
     placement: Placement = "system"
-    """Where the instruction stands; as the adapter was trained."""
+    """Where the instruction stands; take that of the adapter's training."""
     quality: QualityConfig = field(default_factory=QualityConfig)
     """Which replies fail, whatever the verifiers say."""
     num_samples: int | None = None
-    """Samples that are used, drawn from `seed`; null: all."""
+    """Number of samples that are used, drawn from `seed`; null: all."""
     max_turns: int | None = None
     """Turns of each dialogue, from the first; null: all."""
     seed: int = 0
-    """Fixes which samples are used, and every draw."""
+    """Fixes which samples are used, and every reply."""
     batch_samples: int = 12
-    """Dialogues worked on together: a batch is made again as a whole after an interruption."""
+    """Dialogues that are answered together. After an interruption the whole batch is made again."""
 
     def __post_init__(self) -> None:
         if not self.samples:

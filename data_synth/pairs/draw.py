@@ -1,4 +1,4 @@
-"""Draws k replies to every turn of a sample, as its model is asked in a chat: the instruction stands once.
+"""Samples k replies to every turn of a sample as in a chat, with the instruction in turn 1 only.
 
 With people's history all turns are asked in one call and share a prefix. With own history all dialogues of a
 batch move forward turn by turn, and the next turn reads the first draw.

@@ -29,8 +29,8 @@ def judged_turns(
 ) -> tuple[int, ...]:
     """Return the turns of a case whose replies are judged.
 
-    The turns of a slip are the dialogue's, not the arm's. An arm without history is judged where an
-    instruction holds; asked alone, a model cannot know what the user told it at an earlier turn.
+    Turns of a slip are left out: their replies are the dialogue's. An arm without history is judged only at
+    turns under an instruction. The arm `alone` is not judged where the user asks for something told earlier.
     """
     turns = tuple(turn for turn in _chosen_turns(case, config) if turn > slips_of(history))
     if arm not in WITHOUT_HISTORY:

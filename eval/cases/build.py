@@ -85,7 +85,7 @@ def load_inputs(
 
 
 def _asked_where_judged(config: EvalConfig) -> SourceConfig:
-    """Return the source with its questions at the judged turns, where it chooses them and nobody did."""
+    """Return the source with its questions at the judged turns, if it asks questions and `asked` is not set."""
     source = config.source
     if source.name not in ASKING or source.asked is not None:
         return source

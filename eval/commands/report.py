@@ -19,24 +19,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the runs and what is to be written."""
     parser.add_argument(
         "runs", nargs="+", metavar="RUN",
-        help="output_dir of an evaluation or of a run of `gatt run`, or NAME=FOLDER to name it in a report of "
-        "several runs",
+        help="folder (output_dir) of an evaluation or of a run of `gatt run`; NAME=FOLDER names it in a report "
+        "of several runs",
     )  # fmt: skip
     for flag, about in (
-        ("--output", "the page (default: report.html in the folder of the run, or here for several runs)"),
-        ("--markdown", "write the tables as Markdown for a model card too"),
-        ("--chart", "write a curve over turns as a picture too (.png, .svg, .pdf)"),
+        ("--output", "the page (default: report.html in the folder of the run; of several runs, here)"),
+        ("--markdown", "also write the tables as Markdown, for a model card"),
+        ("--chart", "also write a curve over turns as a picture (.png, .svg, .pdf)"),
     ):  # fmt: skip
         parser.add_argument(flag, type=path_argument, metavar="FILE", help=about)
     parser.add_argument(
         "--metric", metavar="NAME",
-        help="which curve, such as survival, in the page's main history and split (default: that of the "
-        "page's first chart)",
+        help="the measure of --chart, such as survival (default: that of the page's first chart)",
     )  # fmt: skip
     parser.add_argument(
         "--ratings", type=path_argument, action="append", default=[], metavar="FILE",
-        help="ratings.jsonl, as the page of a report or `gatt chat --web` saves it: how often a reader found "
-        "replies good, beside the rules; any number of times",
+        help="ratings.jsonl that the page of a report or `gatt chat --web` saved; they are compared with the "
+        "rules; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="ARM",

@@ -37,7 +37,9 @@ _JUDGE_PROMPTS: Mapping[str, Path] = {"multichallenge": multichallenge.JUDGE_PRO
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions `import`, `list` and `show`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="import | list | show")
-    imported = actions.add_parser("import", help="make a case file of a local copy of a benchmark")
+    imported = actions.add_parser(
+        "import", help="make a case file from a local copy of a benchmark"
+    )
     imported.add_argument(
         "benchmark", choices=tuple(_IMPORTERS),
         help="s-ifeval: 541 system messages with constraints that the package if-verifiable judges, behind any "
@@ -51,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     imported.add_argument(
         "--output", type=path_argument, required=True, metavar="CASES.jsonl",
-        help="file to write; must be new",
+        help="file to write; it must not exist",
     )  # fmt: skip
     imported.add_argument(
         "--exchanges", type=int, default=19, metavar="N",
@@ -62,14 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--num",
         type=int,
         metavar="N",
-        help="s-ifeval: so many prompts, drawn at random; default: all",
+        help="s-ifeval: number of prompts, drawn at random (default: all)",
     )
-    imported.add_argument("--seed", type=int, default=0, help="s-ifeval: of prompts and exchanges")
+    imported.add_argument(
+        "--seed", type=int, default=0, help="s-ifeval: seed of prompts and exchanges (0)"
+    )
     imported.add_argument(
         "--axis", choices=(*multichallenge.AXES, "all"), default=multichallenge.AXES[0],
         help=f"multichallenge: what the conversations demand (default {multichallenge.AXES[0]})",
     )  # fmt: skip
-    actions.add_parser("list", help="names of the suites that are shipped, and what they are about")
+    actions.add_parser("list", help="list the shipped suites")
     shown = actions.add_parser("show", help="print a suite")
     shown.add_argument("suite", metavar="NAME | FILE", help="a shipped suite, or a YAML file")
 

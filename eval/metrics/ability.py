@@ -1,4 +1,4 @@
-"""Which instructions the model can keep at all: those that it keeps when it is asked alone.
+"""The instructions that the model can keep at all: those that the arm `alone` keeps.
 
 "It forgets" may only be said of these, so a report leads with them.
 """

@@ -86,7 +86,7 @@ class Case:
     is_given: bool = False
     """The user's own messages have the instruction: no arm is given its text."""
     cluster: str = ""
-    """Dialogue after which all that begin alike are named; "" where none does."""
+    """Id that all dialogues share that begin alike; "" if no other begins alike."""
     switches: tuple[Switch, ...] = ()
     """Changes of the instruction, by turn. The first probe of a new instruction is asked."""
     canned: Mapping[str, str] = field(default_factory=dict)

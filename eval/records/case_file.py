@@ -197,7 +197,7 @@ def _with_shared_ids(cases: Iterable[Case]) -> tuple[Case, ...]:
 
 
 def _clusters(cases: Sequence[Case]) -> dict[str, str]:
-    """Return, by case, the first case whose dialogue begins alike; none where no other does.
+    """Return for each case the first case whose dialogue begins alike, if there are several.
 
     Dialogues begin alike with the same exchange (a message and its reply; two messages where a file has no
     replies), or where the first message of one begins that of the other and is long: "Hi!" says nothing.

@@ -96,7 +96,7 @@ def _refuse_code(suite: Path, values: Mapping[str, Any]) -> None:
         if named:
             raise ConfigError(
                 f"{suite}: {named[0]} has 'verifiers': a suite runs no Python: give instructions.catalog in "
-                "your own configuration and not in the suite, or install the verifiers as a package"
+                "your own configuration and not in the suite"
             )
 
 

@@ -1,4 +1,4 @@
-"""What makes a table wrong or empty: arms that do not differ, no replies, engines that decode in another way.
+"""Reasons not to trust the rates: arms that do not differ, no replies, engines that decode differently.
 
 These lines stand in the terminal before the table, and at the head of the report.
 """

@@ -1,4 +1,4 @@
-"""What was said before a reply, as its arm read it: for a judge that is shown the conversation."""
+"""The conversation before a reply, as its arm read it, for a judge with `shows_conversation`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def conversations(
 ) -> Callable[[Sample], Sequence[Message]]:
     """Return a function that finds the messages before a reply's user message.
 
-    Changes of the instruction stand where they were announced; the instruction itself does not, unless the
-    user's own messages have it. `rows` are those of the roll-outs by key, for own histories.
+    They include announced changes of the instruction. The instruction of turn 1 is left out, unless the user's
+    own messages have it. `rows` are the rows of the roll-outs by key, for own histories.
     """
     by_key = {
         (case.dialogue.id, case.instruction.id if case.instruction else "", case.twin): case

@@ -110,7 +110,7 @@ def notes(
 
 
 def _half_seen(config: EvalConfig, seen: Sequence[Instruction]) -> list[str]:
-    """Return the arms whose training drew a part of the seen instructions only."""
+    """Return a note for each arm whose training had only some of the seen instructions."""
     if not config.engine.has_weights:
         return []
     lines = []

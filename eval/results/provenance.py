@@ -80,9 +80,9 @@ def read_calls(folder: Path) -> list[dict[str, Any]]:
 
 
 def run_head(config: EvalConfig) -> dict[str, Any]:
-    """Return the head of `results.json`: the last call's, with all calls where they differ.
+    """Return the head of `results.json`: that of the last call, with all calls if they differ.
 
-    `counted_at` is the commit whose metrics these are, where it is another than that of the replies.
+    `counted_at` is the commit that computed the metrics, if the replies are of another commit.
     """
     asked = [c for c in read_calls(config.output_dir) if set(c["arms"]) & set(config.arms)]
     if not asked:

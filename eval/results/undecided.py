@@ -1,4 +1,4 @@
-"""Why replies have no verdict, where the reason lies in the settings: for the terminal and the report."""
+"""Lines for terminal and report on replies that are undecided because of the settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eval.scoring.judge.question import UNTRIGGERED
 from gatt.verifiers.judge import JUDGE
 
 _KIND: Final = re.compile(r"(?:no verdict: )?(found|\w+ \w+)")
-"""Beginning of a judge's evidence that says what is wrong, without what the judge wrote."""
+"""The reason at the beginning of a judge's evidence, without the text that the judge wrote."""
 _LONGEST: Final = 160
 
 

@@ -166,7 +166,7 @@ def samples_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Sample]:
 
 
 def trainings(adapters: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """Return the finished training of each adapter that lies in the folder of one."""
+    """Return the finished training of each adapter, if its folder has one."""
     records = ((arm, read_training(folder)) for arm, folder in adapters.items())
     return [{"arm": arm} | asdict(record) for arm, record in records if record]
 

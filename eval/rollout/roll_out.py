@@ -32,7 +32,7 @@ RolloutSteps = Generator[list[RolloutRow], None, None]
 Asked = tuple[GenerationRequest, Callable[[Generation], Reply]]
 """A request, and what makes the reply of its generation."""
 RolloutStep = tuple[list[Reply], list[Asked]]
-"""Replies that need no asking, and what is asked: who asks adds its replies to the first list."""
+"""Replies that need no model, and requests. The caller adds the replies to these to the first list."""
 
 
 @dataclass(frozen=True)

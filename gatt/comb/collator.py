@@ -26,7 +26,7 @@ COLUMNS = ("input_ids", "labels", "forks", "lengths", "objectives", "partners", 
 TRUNK = 0
 """Branch id of trunk tokens, and the fork of a trunk; branches count from 1 within their document."""
 REFERENCE: Final = "reference."
-"""Begins the names of what the model without its adapter reads, where that is something else."""
+"""Prefix of batch keys for the input of the model without its adapter, if that input is a different one."""
 
 
 def combs_to_features(combs: Sequence[Comb]) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def expand(comb: Comb) -> list[Comb]:
 
 
 def fold(comb: Comb) -> Comb:
-    """Return the same supervised tokens with fewer branches: what the trunk says anyway goes there.
+    """Return the same supervised tokens with fewer branches: those that repeat the trunk become its labels.
 
     A branch whose tokens are those that follow its fork in the trunk becomes
     labels of the trunk, and so does one that forks at its end, which is then

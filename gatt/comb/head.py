@@ -81,7 +81,7 @@ class Head:
     def __call__(self, hidden_PH: torch.Tensor, *, is_adapted: bool = True) -> torch.Tensor:
         """Return the logits `[P, V]`; only within `in_place`.
 
-        Without `is_adapted` they are those of the head as it was before training.
+        Without `is_adapted` the adapter of the head is left out.
         """
         score, module = self._score, self.module
         if not is_adapted:
@@ -114,7 +114,7 @@ class Head:
 
 
 class _HiddenAlone(BaseModelOutputWithPast):  # type: ignore[misc]
-    """What stands before an LM head, without what some models hand on beside the hidden states."""
+    """The output of a model without its LM head: hidden states only."""
 
     def __getattr__(self, name: str) -> None:
         """Return None for whatever else a forward asks for, such as `router_logits`."""

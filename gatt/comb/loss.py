@@ -188,7 +188,7 @@ class SupervisedTokens:
         }
 
     def pick(self, model: Any, hidden: torch.Tensor) -> torch.Tensor:
-        """Return the hidden states `[N, H]` of those that the model hands to its LM head.
+        """Return the hidden states `[N, H]` at supervised positions, of those that reach the LM head.
 
         Raises:
             TrainingError: they are not those of `kept`.

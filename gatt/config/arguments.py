@@ -37,7 +37,7 @@ def key_table(cls: type, first: Sequence[str] = (), prog: str = "gatt") -> str:
     if first:
         others = ", ".join(["its own", *(name for name in groups if "." not in name)])
         return "\n".join([
-            f"the configuration keys that matter first ({where}):",
+            f"the most important configuration keys ({where}):",
             *_key_lines(keys, first),
             "",
             *_wrapped(f"`{prog} --help-all` shows all {len(keys) - len(groups)} keys: {others}."),

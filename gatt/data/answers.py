@@ -96,7 +96,7 @@ def _brings_an_answer(expectation: Expectation, reply: str, user: str) -> bool:
 
 
 def _counts_otherwise(expectation: Expectation, reply: str, user: str) -> str | None:
-    """Return that a reply counts the things wrongly: "six legs and eight eyes" where legs are asked for."""
+    """Return how a reply counts other things too ("six legs and eight eyes", asked for legs), or None."""
     asked = _HOW_MANY.search(user)
     if not asked or not expectation.any_of:
         return None
@@ -104,7 +104,7 @@ def _counts_otherwise(expectation: Expectation, reply: str, user: str) -> str | 
 
 
 def _of_another(expectation: Expectation, reply: str) -> str | None:
-    """Return that a reply says a fact of the speaker of somebody else: "You enjoy tennis."."""
+    """Return a reason if a reply says the speaker's fact of somebody else ("You enjoy tennis."), else None."""
     if expectation.kind != "speaker" or not expectation.any_of:
         return None
     rule = build(_spec(expectation))
@@ -116,7 +116,7 @@ def _of_another(expectation: Expectation, reply: str) -> str | None:
 
 
 def _whole(spans: Iterable[Span], reply: str) -> Iterator[Span]:
-    """Yield spans without those that go on with the one before: "guide" in "mountain guide"."""
+    """Yield spans, but not one that directly follows another: "guide" in "mountain guide"."""
     last = None
     for span in sorted(spans):
         if last is None or reply[last[1] : span[0]].strip():

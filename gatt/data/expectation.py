@@ -35,9 +35,9 @@ class Expectation:
     verifiers: tuple[VerifierSpec, ...] = ()
     """Rules that must pass as well."""
     kind: ExpectationKind = "own"
-    """`own`: of the user's file; `question`: of the bank, with a known answer; `told`: asks for a fact that
-    the user told at an earlier turn; `speaker`: asks for a fact of the one who replies; `topic`: asks for what
-    the instruction forbids."""
+    """`own`: written by the user in a file; `question`: a question of the bank with a known answer; `told`:
+    asks for a fact that the user told at an earlier turn; `speaker`: asks for a fact of the speaker; `topic`:
+    asks for what the instruction forbids."""
     fact: str = ""
     """Of `speaker`: which fact of the instruction is asked for, such as `name`; of `topic`: the part of it."""
 

@@ -71,16 +71,16 @@ class Entry:
     good: tuple[str, ...] = ()
     bad: tuple[str, ...] = ()
     cancel: tuple[str, ...] = ()
-    """Ways to take it back in the middle of a dialogue; general words serve where there is none."""
+    """Wordings that cancel it during a dialogue; general wordings are used if there are none."""
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What it says of the speaker: the fact that a user may ask for (`name`, `home`, …) and the right answers.
     In a catalogue file the key is `speaker`."""
     parts: tuple[Part, ...] = ()
-    """What it asks for, one by one, where a file says so; the verifiers of its parts stand in this order."""
+    """The things that it asks for, if the file lists them; its verifiers are in the order of the parts."""
     program: str = ""
     """Brings a plain reply into the form: name and parameters as JSON, see `gatt.data.catalog.programs`."""
     variants: Variants | None = field(default=None, compare=False, repr=False)
-    """Its other forms, where it has parameters: it then stands for all of them, in the first one."""
+    """All forms of an entry with parameters. The entry itself is then the first form."""
 
     @property
     def base_id(self) -> str:
@@ -132,9 +132,9 @@ class Instruction:
 
     @property
     def rules(self) -> tuple[tuple[VerifierSpec, ...], ...]:
-        """The verifiers of each entry, where they can be told apart; else all of them together.
+        """The verifiers of each entry, if there is one for each entry; else all of them together.
 
-        They can where there is one for each entry, as nearly all of the catalogue have.
+        Nearly all entries of the catalogue have one.
         """
         if 1 < len(self.entries) == len(self.verifiers):
             return tuple((verifier,) for verifier in self.verifiers)
@@ -201,7 +201,7 @@ class Conflicts:
 
     @cached_property
     def _others(self) -> Mapping[str, Set[str]]:
-        """What each side must not stand with: asked for every pair of every draw."""
+        """For each family or entry, the ones that conflict with it; computed once for all draws."""
         others: dict[str, set[str]] = {}
         for pair in self.pairs:
             for side in pair:
@@ -258,7 +258,7 @@ def combine(first: Instruction, second: Instruction) -> Instruction:
 
 
 def _joined(parts: Sequence[Entry | Instruction], wording: Wording) -> Instruction:
-    """Return what entries and instructions join alike."""
+    """Return several entries or instructions as one instruction; the caller sets its text."""
     roles = [
         p
         for p in parts
@@ -295,9 +295,9 @@ def _parts_of(instruction: Entry | Instruction) -> tuple[Part, ...]:
 
 
 def with_rubrics(instruction: Instruction) -> Instruction:
-    """Return an instruction whose parts that nothing judges are judged together, by a judge model.
+    """Return an instruction in which a judge model judges all parts that no rule judges, in one rubric.
 
-    One without such parts, or without a rubric for them, comes back as it is.
+    Without such parts, or without rubrics for them, the instruction is returned unchanged.
     """
     open_parts = [part for part in instruction.parts if not part.is_judged and part.rubric]
     if not open_parts:

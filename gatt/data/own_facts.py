@@ -38,7 +38,7 @@ _NAME_BEHIND: Final = re.compile(
 
 
 def says_its_own(reply: str, span: Span, fact: str) -> bool:
-    """Return whether the fact at `span` of an English reply is said of its speaker; True in other languages.
+    """Return whether an English reply says the fact at `span` of its own speaker; True in other languages.
 
     A name needs an introduction ("I am Maria", "Maria here"), any other fact an "I" or "my" in its sentence.
     A few words alone are an answer to the question.

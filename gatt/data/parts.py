@@ -19,9 +19,10 @@ class Part:
     """One thing that an instruction asks for."""
 
     about: str
-    """It in the user's words."""
+    """The part in the user's words."""
     num_verifiers: int = 0
-    """How many verifiers of the instruction are its own; those of all parts stand in order."""
+    """How many verifiers of the instruction belong to it. The instruction has them in the order of its
+    parts."""
     facts: tuple[str, ...] = ()
     """Facts of the speaker that it gives: it is judged where a turn asks for one of them."""
     asks: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Numbers, names, links and codes of a reply: what a rewritten reply must keep, and what is asked for later.
+"""Numbers, names, links and codes of a reply: a rewriting must keep them, and `expect` is derived from them.
 
 English text, and any other as far as digits, links and codes go.
 """
@@ -153,7 +153,7 @@ def added_fact(rewritten: str, allowed: Iterable[str], *, has_names: bool) -> Re
 
 
 def number_forms(fact: ReplyFact) -> tuple[str, ...]:
-    """Return a number in digits and in the words of the catalogue's languages; another fact as it is."""
+    """Return the forms of a fact: a number in digits and in words of all languages, another fact unchanged."""
     if fact.kind != "number":
         return (fact.text,)
     return tuple(dict.fromkeys((fact.text, fact.key, *_number_words().get(fact.key, ()))))
@@ -173,7 +173,7 @@ def _says(folded: str, key: str) -> bool:
 
 
 def expectation_of(reply: str, facts: Sequence[ReplyFact]) -> Expectation | None:
-    """Return what asks for the first facts of an answer, each by a rule of its own; None for no fact.
+    """Return an expectation with one rule for each of the first facts of a reply; None without facts.
 
     Both ends of a range ("3 to 5 days") are one fact, of which either counts. A fact that the rule does not
     find in the reply itself, such as one that it denies, is not asked for.

@@ -70,7 +70,7 @@ def asking_the_speaker(
     turns: Sequence[int] = (),
     topic_share: float | None = None,
 ) -> Dialogue:
-    """Return the dialogue with questions that ask for what its instruction says of the one who replies.
+    """Return the dialogue with questions about the facts that its instruction gives to the speaker.
 
     In a user's own dialogue (`is_own`) they are put between, at some of `turns`; elsewhere, and where the
     instruction changes, they replace questions of the bank before the first change. For `topic_share` see
@@ -88,7 +88,7 @@ TRAINED_TOPIC_SHARE: Final = 0.5
 """Share of the dialogues for training in which one message asks for what the instruction forbids. With one in
 each dialogue, 11 % of the targets, a model declined ordinary messages too (results/mia)."""
 _PLAIN = "Let us stay with your question."
-"""What stands in the history behind a message that asks for what is forbidden."""
+"""The reply in the history to a message that asks for what is forbidden."""
 
 
 def with_questions_between(

@@ -52,7 +52,7 @@ class TrainedOn:
 
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], entries: Iterable[str] | None = None) -> TrainedOn:
-        """Return what is kept of training dialogues and the entries that were trained on."""
+        """Return the marks of training dialogues, with the entries that were trained on."""
         trained_on = cls(set(), entries=None if entries is None else set(entries))
         for dialogue in dialogues:
             trained_on.add(dialogue)
@@ -64,7 +64,7 @@ class TrainedOn:
         self.beginnings |= _beginnings(dialogue)
 
     def __contains__(self, dialogue: Dialogue) -> bool:
-        """Whether a dialogue is one of them, or either is the other cut short."""
+        """Whether a dialogue equals one of them, or one is the beginning of the other."""
         mark = dialogue_mark(dialogue)
         return (
             mark in self.dialogues

@@ -32,7 +32,7 @@ class Variants:
         return self.of([rng.choice(values) for values in self.values.values()])
 
     def named(self, label: str) -> Any | None:
-        """Return the entry whose values a label names (see `label`), None where there is none."""
+        """Return the entry of a label (see `label`); None if no choice of values has this label."""
         chosen = (given for given in self.choices() if self.label(given) == label)
         return next(map(self.of, chosen), None)
 

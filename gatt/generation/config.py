@@ -32,27 +32,28 @@ class EngineConfig:
     """
 
     model: str = "smollm2-135m-instruct"
-    """The embedded model by name, a folder, or a hub id; with `server`, the name it is served by."""
+    """A name of `gatt models`, a folder, a .gguf file, or a hub id; with `server.urls`, the name on the
+    server."""
     dtype: str = "auto"
-    """`auto`: float32 on CPU and bfloat16 on GPU; or the name of a torch dtype; or int8, on a CPU and without
-    adapters: half the time of float32, and replies that differ a little. It is meant for sampling data with
-    a large model."""
+    """`auto`: float32 on a CPU, bfloat16 on a GPU. Or the name of a torch dtype. Or `int8`, on a CPU and
+    without adapters: it takes half the time of float32, replies differ a little, and it is meant for sampling
+    data with a large model."""
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Variables of a local model's chat template, such as `{enable_thinking: false}` for a model that
-    reasons before it replies. With `server` they belong into `server.extra_body`."""
+    reasons before it replies. With `server` set them in `server.extra_body`."""
     device: str = "auto"
     """`auto`: cuda if there is one, else cpu; or the name of a torch device."""
     max_rows: int = 64
     """Most replies decoded together."""
     max_cache_tokens: int | None = None
-    """Most tokens in the key/value cache of one batch, copies included; bounds the memory. null: 24,000
-    on a CPU (46 kB a token for the embedded model), a quarter of a GPU's free memory."""
+    """Most tokens in the key/value cache of one batch; limits the memory. null: 24,000 on a CPU (46 kB a token
+    for the embedded model), a quarter of a GPU's free memory."""
     max_kept_tokens: int | None = None
-    """Most tokens whose keys and values are kept from one turn of a roll-out to the next; others are
+    """Most tokens whose keys and values are stored from one turn of a roll-out to the next. Other tokens are
     encoded again. null: 48,000 on a CPU, a third of a GPU's free memory."""
     server: ServerConfig | None = None
-    """null: a local model. Otherwise requests go to OpenAI-compatible endpoints; with `server.start` to a
-    server that the run starts with `model` and its adapters."""
+    """null: a local model. Otherwise requests go to OpenAI-compatible endpoints (`server.urls`), or to a server
+    that the run starts with `model` and its adapters (`server.start`)."""
 
     def __post_init__(self) -> None:
         for name in ("max_rows", "max_cache_tokens", "max_kept_tokens"):

@@ -1,4 +1,4 @@
-"""What a configuration says about where dialogues come from."""
+"""The configuration of a source of dialogues."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class SourceConfig:
     """
 
     min_turns: int = 8
-    """Dialogues with fewer exchanges are passed over."""
+    """Dialogues with fewer exchanges are left out."""
     max_turns: int = 8
-    """Longer ones are cut after this many exchanges."""
+    """Longer dialogues are cut after this many exchanges."""
     num: int | None = None
-    """Most dialogues; null takes all there are, of `conversations` and `faq` 256."""
+    """Most dialogues; null takes all, or 256 of `conversations` and `faq`."""
     seed: int = 0
-    """Fixes their order. A smaller `num` gives the first ones of the same order."""
+    """Fixes the order of the dialogues. A smaller `num` gives the first ones of the same order."""
     name: str = "chitchat"
     """conversations (questions with known answers between small talk), faq (your own questions and answers
     between small talk), chitchat (bundled human chats), questions (everyday questions answered by the teacher),
-    jsonl (a file in messages form) or hub (a `datasets` id or local folder)."""
+    jsonl (a file of your dialogues) or hub (a `datasets` id or local folder)."""
     path: str | None = None
     """The file of `jsonl` (JSON lines or a JSON array, CSV, Parquet; also compressed); the CSV or JSONL file
     of `faq`; the id, folder or file of `hub`."""
@@ -47,25 +47,25 @@ class SourceConfig:
     """Turns of `conversations` and `faq` that ask for something: `every`, a list of turns counted from 1, or
     null for about half of them."""
     small_talk: Literal["written", "people"] = "written"
-    """What stands between the questions of `conversations`: the bank's small talk, or exchanges of the
-    bundled human chats."""
+    """What stands between the questions of `conversations`: `written` is the bank's small talk, `people` is
+    taken from the bundled human chats."""
     config_name: str | None = None
     """Configuration of a `hub` data set that has several (`name` of `datasets.load_dataset`)."""
     split: str = "train"
-    """Split of a `hub` data set; a slice such as train[:1000] is fine where `datasets` takes one."""
+    """Split of a `hub` data set, or a slice such as train[:1000] if `datasets` takes one."""
     column: str | None = None
-    """Field of a row with the messages; null takes the first that holds something of `messages`,
-    `conversations`, `conversation`, `dialogue` and `dialog`."""
+    """Field of a row with the messages; null takes the first of `messages`, `conversations`, `conversation`,
+    `dialogue` and `dialog` that is not empty."""
     max_lost: int | None = None
-    """Most rows that may be lost because no dialogue can be made of them; null allows none for `jsonl`
-    and any number for `hub`."""
+    """Most rows that may be lost because no dialogue can be made of them. null: none for `jsonl`, any number
+    for `hub`."""
     derive_expect: bool | None = None
-    """Whether a message without `expect` expects the numbers, names, links and codes of its reply, as far as
-    another dialogue for training says them too; null does it for `jsonl`."""
+    """Whether a message without `expect` expects the numbers, names, links and codes of its reply, if another
+    dialogue for training has them too. null: yes for `jsonl`, no for others."""
     streaming: bool = False
     """Read a `hub` data set without downloading all of it; needs `max_rows`."""
     max_rows: int | None = None
-    """Most rows of a `hub` data set to read, before any is dropped; null reads all."""
+    """Most rows of a `hub` data set that are read; null reads all."""
 
     def __post_init__(self) -> None:
         if self.min_turns < 1:

@@ -84,7 +84,7 @@ class TrainedFacts:
 
 
 def _keys(fact: ReplyFact, message: str, reply: str) -> Iterator[FactKey]:
-    """Yield what a fact is known by: itself, or with its unit and each word that says what it is about.
+    """Yield the keys of a fact: the fact itself, or the fact with its unit and one word of its topic.
 
     A name is about what its reply says, a number about what the message says as well.
     """

@@ -33,7 +33,7 @@ _REASONS = {
 
 
 class Script(NamedTuple):
-    """The user's side of a dialogue whose replies are still to come."""
+    """The user's messages of a dialogue that has no replies yet."""
 
     id: str
     user_turns: tuple[str, ...]

@@ -131,7 +131,7 @@ def _cost(
 
 
 def _tried(model: str) -> tuple[Trial | None, float | None, str]:
-    """Return what was measured with a model, its weights where known, and a line on memory and trial."""
+    """Return the trial of a model, its number of weights if known, and a line on memory and trial."""
     from gatt.stages.trial import try_model
 
     weights = num_weights(model)
@@ -144,7 +144,7 @@ def _tried(model: str) -> tuple[Trial | None, float | None, str]:
 
 
 def seconds_of(plan: StagePlan, trial: Trial) -> float:
-    """Return the time of what is left of a stage, the loading of its model included."""
+    """Return the seconds that the rest of a stage takes, with the loading of its model."""
     left = 1 - plan.share_done
     work = (
         plan.read_tokens / trial.read_rate
@@ -155,7 +155,7 @@ def seconds_of(plan: StagePlan, trial: Trial) -> float:
 
 
 def hours_of(plan: StagePlan, weights: float) -> float:
-    """Return the hours of one GPU for what is left of a stage: two operations for each weight and token.
+    """Return the GPU hours that the rest of a stage takes, at two operations for each weight and token.
 
     Training takes twice as many, forward and backward. Attention and the adapter are left out.
     """
@@ -189,7 +189,7 @@ def count_tokens(model: str | None, texts: Sequence[str]) -> float:
 
 
 def num_there(path: Path, most: int) -> int:
-    """Return the lines of a store that a run goes on from, 0 without one."""
+    """Return how many lines of a store a run continues from; 0 without a store."""
     from gatt.runs.input_file import count_lines
 
     return min(count_lines(path), most) if path.exists() else 0

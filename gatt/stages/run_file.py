@@ -98,7 +98,7 @@ def load_run(path: Path, overrides: Sequence[str] = ()) -> PipelineRun:
 
 
 def _model_of_stages(values: Mapping[str, Any]) -> Source:
-    """Return the model of a run as that of each of its stages, for those that name no other."""
+    """Return the `model` of a run file as a default for each of its stages."""
     model = values.get("model")
     stages: dict[str, Any] = {}
     for name in STAGES if model and isinstance(model, str) else ():

@@ -26,7 +26,7 @@ _STEPS: Final = 4
 
 @dataclass(frozen=True)
 class Trial:
-    """What was measured with a model; rates are tokens a second."""
+    """Measured speed of a model; rates are in tokens a second."""
 
     num_weights: int
     """Of the model with its adapter."""

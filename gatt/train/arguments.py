@@ -53,8 +53,8 @@ REFUSED: Final = (
 def checkpointing(is_on: bool) -> dict[str, bool]:
     """Return gradient checkpointing as `SFTConfig` takes it.
 
-    Under both of its names where there are two (transformers 5.23): TRL sets the
-    alias to true, and transformers warns where it stands alone.
+    transformers 5.23 has two names for it, and both are set: TRL sets the alias to true, and transformers
+    warns about the alias without the other name.
     """
     names = ("gradient_checkpointing", "activation_checkpointing")
     return {name: is_on for name in names if name in SFTConfig.__dataclass_fields__}
@@ -82,7 +82,7 @@ def training_arguments(config: TrainConfig) -> SFTConfig:
         args = SFTConfig(
             output_dir=str(config.output_dir),
             **{name: getattr(config, name) for name in SAME},
-            # Unset, the order of rows hangs on torch's generator, which a resume moves.
+            # Unset, the order of rows depends on torch's generator, whose state differs after a resume.
             data_seed=config.seed,
             bf16=bf16,
             # transformers takes bfloat16 on a CPU only if the CPU is asked for.

@@ -1,4 +1,4 @@
-"""What a training run is told. Names that HF, PEFT or TRL have are spelled as there."""
+"""The configuration of a training run. Settings of transformers, PEFT and TRL have their names there."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class LoraSettings:
     lora_dropout: float = 0.0
     """Dropout on the input of the update, in [0, 1)."""
     target_modules: str | tuple[str, ...] = "all-linear"
-    """Names of modules to adapt, a regular expression that their whole name matches, as in PEFT, or
-    `all-linear` for every linear layer but the LM head."""
+    """Modules to adapt, as in PEFT: a list of names, a regular expression for the whole name, or `all-linear`
+    for every linear layer but the LM head."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "at least 1", "r", "lora_alpha")
@@ -50,24 +50,23 @@ class LoraSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TrackConfig:
-    """Adherence turn by turn, of the model in training, every so many steps.
+    """Measures adherence turn by turn during training.
 
-    The adapter that adhered best at the last of its turns is kept in `output_dir/best_adapter`.
+    The adapter with the highest adherence at the last of `turns` is stored in `output_dir/best_adapter`.
     """
 
     every_steps: int = 50
     """Optimiser steps between two measurements; the last step is always measured."""
     suite: str = "behaviour"
-    """A suite that is shipped (`gatt suite list`) or the YAML file of one: dialogues, instructions and
-    how replies are drawn. Dialogues that are trained on are refused."""
+    """A shipped suite (`gatt suite list`) or the YAML file of one. It sets dialogues, instructions and
+    sampling. Dialogues that are trained on are refused."""
     num_dialogues: int = 8
-    """Cases in each of the suite's splits, in place of the suite's own number; a file of cases has
-    its own."""
+    """Cases in each of the suite's splits. A suite with a file of cases takes all of them."""
     turns: tuple[int, ...] | None = (1, 2, 4, 8, 20)
     """Turns at which replies are judged; null takes those of the suite."""
     history: Literal["reference", "own"] = "reference"
-    """`reference`: replies within the dialogue as it stands, the judged turns alone; `own`: the model
-    reads its own replies, so that all turns up to the last one are answered."""
+    """`reference`: the model reads the dialogue's replies, and answers the judged turns only; `own`: it reads
+    its own replies, and so answers all turns up to the last judged one."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "at least 1", "every_steps", "num_dialogues")
@@ -82,11 +81,11 @@ class LaunchSettings:
     """The processes that `gatt train` and `gatt run` start; `accelerate launch` sets its own."""
 
     num_processes: int | None = None
-    """How many share each step; null is one for each visible GPU, 1 trains in the process of the command.
-    A step has the same rows as with one."""
+    """Number of processes that share each step. null: one for each visible GPU; 1: the process of the command.
+    The number does not change the rows of a step."""
     config_file: str | None = None
-    """Accelerate's configuration, a file or a name such as `accelerate/zero3` (`gatt configs`); null is
-    `accelerate/ddp` where the model fits on one GPU, else `accelerate/fsdp2`."""
+    """Configuration of Accelerate: a file, or a name such as `accelerate/zero3` (`gatt configs`). null:
+    `accelerate/ddp` if the model fits on one GPU, else `accelerate/fsdp2`."""
 
     def __post_init__(self) -> None:
         _raise(_out_of_range(self, "at least 1", "num_processes"))
@@ -97,16 +96,16 @@ class PreferenceSettings:
     """The objective `preference`, in TRL's own names (`trl.DPOConfig`) but for `reference`."""
 
     beta: float = 0.1
-    """How much a step away from the reference costs, above 0: larger stays nearer to it."""
+    """Above 0. A larger value keeps the model nearer to the reference model."""
     loss_type: tuple[Literal["sigmoid", "sigmoid_norm", "sft"], ...] = ("sigmoid",)
-    """`sigmoid` is DPO, `sigmoid_norm` DPO over the mean of each reply's tokens, for pairs of unlike length;
-    with `sft` the chosen reply is taught as well (`[sigmoid, sft]`: RPO)."""
+    """`sigmoid` is DPO. `sigmoid_norm` is DPO over the mean of each reply's tokens, for pairs of different
+    length. With `sft` the chosen reply is taught as well (`[sigmoid, sft]`: RPO)."""
     loss_weights: tuple[float, ...] | None = None
-    """A weight for each of `loss_type`, above 0; null weighs all alike."""
+    """A weight above 0 for each of `loss_type`; null: all 1."""
     reference: Literal["base", "init_adapter"] = "base"
-    """What the model is compared with: the model without an adapter, or the one that training starts from,
-    with `init_adapter`, as `gatt improve` does. The latter not for weights that are spread (FSDP, ZeRO
-    stage 3), nor for an adapter of the LM head."""
+    """The reference model: `base`, without an adapter, or `init_adapter`, with the adapter that training starts
+    from (as `gatt improve` does). `init_adapter` cannot be used with sharded weights (FSDP, ZeRO stage 3) or
+    with an adapter of the LM head."""
 
     def __post_init__(self) -> None:
         problems = _out_of_range(self, "above 0", "beta")
@@ -127,20 +126,20 @@ class PreferenceSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DistilSettings:
-    """The objective `distil`: how it compares with its teacher, and what that reads."""
+    """The objective `distil`: the divergence from its teacher, and what the teacher reads."""
 
     direction: Literal["forward", "reverse"] = "forward"
-    """`forward`: KL(teacher || student), to cover all that the teacher would say; `reverse`:
-    KL(student || teacher), to say nothing that it would not."""
+    """`forward`: KL(teacher || student), which covers all that the teacher would say; `reverse`:
+    KL(student || teacher), which avoids what the teacher would not say."""
     coef: float = 1.0
-    """Weight of a token learned by it against one of a plain dialogue, above 0."""
+    """Weight of a token learned by `distil` against one of a plain dialogue, above 0."""
     context_turns: int | None = None
     """Number of latest exchanges that the teacher reads before the message that is answered, at least 0;
-    null: all that the student reads. With a number, each turn is read separately. Where the user asks for
-    what was told earlier, it reads all."""
+    null: all that the student reads. With a number, each turn is read separately. If the user asks for
+    something told earlier, the teacher reads all."""
     brief: str | None = None
-    """Text that the teacher reads with every message, and the student never: `teacher.brief` of the run that
-    sampled the targets; null for none."""
+    """Text that the teacher reads with every message, and the student never; null for none. Take
+    `teacher.brief` of the run that sampled the targets."""
 
     def __post_init__(self) -> None:
         _raise(
@@ -162,74 +161,74 @@ class TrainConfig:
     samples: tuple[Path, ...]
     """Files of samples, as `gatt synth` writes them, also compressed (`.gz`, `.xz`)."""
     output_dir: Path
-    """Where checkpoints, logs and the adapter go; belongs to one configuration."""
+    """Folder for checkpoints, logs and the adapter; it belongs to one configuration."""
     model: str = DEFAULT_MODEL
-    """The chat model to adapt: the embedded default, a folder, or a hub id."""
+    """The chat model to adapt: a name of `gatt models`, a folder, a .gguf file, or a hub id."""
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Variables of the model's chat template, such as `{enable_thinking: false}` for one that reasons
+    """Variables of the model's chat template, such as `{enable_thinking: false}` for a model that reasons
     before it replies. The engine that uses the adapter needs the same."""
     init_adapter: Path | None = None
-    """Start from this adapter, with its own LoRA settings, instead of a fresh one. Its dialogues count as
-    trained on."""
+    """Start from this adapter, with its own LoRA settings, instead of a new one. Evaluation also refuses the
+    dialogues that it was trained on."""
     lora: LoraSettings = field(default_factory=LoraSettings)
     """The adapter."""
     load_in_4bit: bool = False
     """Hold the model's linear layers in 4 bits (QLoRA: nf4, double quantisation, computed in the type of
-    the run): a quarter of bfloat16's memory. Needs `pip install 'ghost-attention[qlora]'`. The adapter
-    fits the plain model. Not for weights that are spread (FSDP, ZeRO stage 3)."""
+    the run), a quarter of bfloat16's memory. Needs `pip install 'ghost-attention[qlora]'`. The adapter also
+    fits the model in full precision. Not for sharded weights (FSDP, ZeRO stage 3)."""
 
     placement: Literal["system", "first_user", "mixed", "every_turn"] = "system"
-    """Where the instruction stands in turn 1: in the system message, in front of the first user
-    message, or either, drawn for each sample from `seed` and its id; or on every turn, as it was sampled
-    (a control)."""
+    """Where the instruction stands. `system`: in the system message. `first_user`: in front of the first user
+    message. `mixed`: one of the two, drawn for each sample from `seed` and its id. `every_turn`: on every turn,
+    as in sampling (a control)."""
     supervise: Literal["last_turn", "all_turns", "context_only"] = "last_turn"
-    """What carries loss: the sampled targets (the paper), these and the dialogue's own replies
-    (a control, 27 points worse), or the dialogue's own replies alone (a control that kept none)."""
+    """What carries loss. `last_turn`: the targets (the paper). `all_turns`: the dialogue's own replies too (a
+    control, 27 points worse). `context_only`: the dialogue's own replies alone (a control; none kept)."""
     objective: Literal["targets", "preference", "distil"] = "targets"
-    """What a dialogue with an instruction teaches. `targets`: its sampled targets (the paper). `preference`:
-    to prefer each turn's target to its rejected reply (DPO); turns without both are left out and counted.
-    `distil`: at each token of the targets, the probabilities of the model that reads the instruction on every
-    turn (context distillation). The last two compare with the model without its adapter, also where
-    `init_adapter` is given (but see `preference.reference`), in one more forward pass of each row."""
+    """What a dialogue with an instruction teaches. `targets`: its targets (the paper). `preference`: to prefer
+    the target of a turn to its rejected reply (DPO); turns without both are left out and counted. `distil`: at
+    each token of the targets, the probabilities of the model that reads the instruction on every turn (context
+    distillation). `preference` and `distil` compare with the model without its adapter (but see
+    `preference.reference`), in one more forward pass of each row."""
     preference: PreferenceSettings = field(default_factory=PreferenceSettings)
     """Settings of `objective: preference`."""
     distil: DistilSettings = field(default_factory=DistilSettings)
     """Settings of `objective: distil`."""
     plain_loss: Literal["targets", "kl"] = "targets"
-    """What a dialogue without an instruction teaches. `targets`: its sampled targets, like any other. `kl`: to
-    answer as the model without any adapter does. The loss is then the Kullback-Leibler divergence from that
-    model on these targets, and on its own replies where they are the history, whatever `supervise` says. It
-    protects ordinary answers, and costs one more forward pass of rows with such a dialogue and about twice the
-    memory of their logits."""
+    """What a dialogue without an instruction teaches. `targets`: its targets, like any other. `kl`: to answer
+    as the model without any adapter does. The loss is then the Kullback-Leibler divergence from that model,
+    on the targets and on the dialogue's own replies if they are the history, whatever `supervise` says. `kl`
+    protects ordinary answers. It costs one more forward pass of rows with such a dialogue, and about twice
+    the memory of their logits."""
     plain_kl_coef: float = 1.0
     """Weight of a token learned by `kl` against one of a target, above 0."""
     history: Literal["reference", "sampled", "mixed", "none", "both"] = "reference"
-    """Replies in the history: the dialogue's own (the paper), the sampled targets where there are
-    any, or either, drawn for each sample from `seed` and its id. Measured: `reference` kept instructions
-    18 points more often than `sampled`, 8 more than `mixed` (`results/README.md`). `none` is a control:
-    the same targets, each alone behind the instruction in force and its user message (single-turn
-    fine-tuning). `both` learns each target twice: behind the dialogue's own replies, and alone."""
+    """Replies in the history. `reference`: the dialogue's own (the paper). `sampled`: the targets, where there
+    are any. `mixed`: one of the two, drawn for each sample from `seed` and its id. Measured: `reference` kept
+    instructions 18 points more often than `sampled`, 8 more than `mixed` (`results/README.md`). `none`: no
+    history; each target follows its instruction and its user message alone (single-turn fine-tuning, a
+    control). `both`: each target twice, behind the dialogue's own replies and alone."""
     layout: Literal["comb", "expanded", "auto"] = "auto"
-    """`comb`: all turns of a dialogue in one sequence; `expanded`: one row a turn; `auto`: `comb` where
+    """`comb`: all turns of a dialogue in one sequence; `expanded`: one row a turn; `auto`: `comb` if
     template and model allow it."""
     max_turns: int | None = None
     """Turns of each sample that are trained on, from the first; null takes all."""
     max_length: int = 2048
     """Most tokens of one prompt and its target (of a pair: both replies; of `distil`: the teacher's prompt
-    too, and both lose the same exchanges). Longer ones lose whole oldest
-    exchanges after the first; what then does not fit is dropped and counted."""
+    too). A longer prompt loses its oldest exchanges, but not the first; a target that still does not fit is
+    dropped and counted."""
     max_tokens_per_row: int = 8192
-    """Most tokens of a dialogue in a packed row, without what the teacher of `distil` reads. A longer one is
-    cut into several rows, each with the trunk and some of the turns: less memory, and the trunk encoded
-    again."""
+    """Most tokens of a row, without what the teacher of `distil` reads. A longer dialogue is cut into several
+    rows, each with the trunk and some of the turns. A lower value takes less memory, and encodes such trunks
+    more often."""
     max_lost_targets: float = 0.5
-    """Largest share of the targets that a run may lose because they cannot be learned as they stand; a
-    run that would lose more stops before it loads the model. 1 trains on whatever is left."""
+    """Largest share of the targets that may be dropped because they cannot be learned. If more would be, the
+    run stops before it loads the model. 1 trains on whatever is left."""
     pack_rows: bool | Literal["auto"] = "auto"
-    """Fill each row with as many dialogues as `max_tokens_per_row` takes (best-fit by length). The
-    batch size stays 1: a micro-batch is one row. `auto`: on CUDA, unless `per_device_train_batch_size` is
-    above 1. Nearly all rows then have one length, for which FlexAttention is compiled, and a step has fewer
-    rows, with about as many dialogues as unpacked. `true` keeps the number of rows of a step."""
+    """Whether to pack several dialogues into a row, as many as `max_tokens_per_row` takes (best-fit by length).
+    A micro-batch is then one row. `auto`: on CUDA, unless `per_device_train_batch_size` is above 1; a step has
+    fewer rows, with about as many dialogues as without packing. `true`: a step has as many rows as without
+    packing."""
 
     learning_rate: float = 2e-4
     """Peak learning rate, above 0."""
@@ -238,7 +237,7 @@ class TrainConfig:
     warmup_steps: float = 0.03
     """Steps of linear warm-up; below 1 it is the share of all steps."""
     num_train_epochs: float = 1.0
-    """Passes over the samples; unused where `max_steps` is above 0."""
+    """Passes over the samples; unused if `max_steps` is above 0."""
     max_steps: int = -1
     """Optimiser steps; -1 leaves it to `num_train_epochs`."""
     per_device_train_batch_size: int = 1
@@ -252,16 +251,16 @@ class TrainConfig:
     max_grad_norm: float = 1.0
     """Gradients are clipped to this norm; 0 turns it off."""
     seed: int = 0
-    """Decides the adapter's first weights, the order of samples, dropout, and the draws of `placement` and
-    `history` where they are mixed."""
+    """Fixes the adapter's first weights, the order of samples, dropout, and the draws of `mixed` (`placement`,
+    `history`)."""
     bf16: bool | Literal["auto"] = "auto"
     """Train in bfloat16; `auto`: on a CUDA device that has it. A CPU takes `true` if it has instructions for
     it (AVX512-BF16, AMX); a step then takes about half the time of float32."""
     gradient_checkpointing: bool = False
     """Trade time for memory: activations are computed again in the backward pass."""
     attn_implementation: Literal["sdpa", "flex_attention", "eager"] | None = None
-    """Attention, by transformers' names; null is the best there is: for packed rows FlexAttention
-    on CUDA and SDPA elsewhere, for plain ones the model's default. `eager` takes no packed rows."""
+    """Attention, by transformers' names. null: for packed rows FlexAttention on CUDA and SDPA elsewhere, for
+    plain rows the model's default. `eager` takes no packed rows."""
 
     logging_steps: int = 5
     """Optimiser steps between two lines of the log."""
@@ -273,8 +272,8 @@ class TrainConfig:
     """Where metrics go besides the log: `tensorboard` (in `output_dir/logs`), any other integration of
     transformers by its name, several of them, `all` that are installed, or `none`."""
     track: TrackConfig | None = None
-    """Measure adherence turn by turn while it trains and keep the best adapter; null does not. The
-    adapter comes out the same either way. Not for weights that are spread (FSDP, ZeRO stage 3)."""
+    """Measure adherence turn by turn during training and store the best adapter; null does not. It does not
+    change the trained adapter. Not for sharded weights (FSDP, ZeRO stage 3)."""
     disable_tqdm: bool = False
     """No progress bar."""
     launch: LaunchSettings = field(default_factory=LaunchSettings)

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def keep_kernels() -> str:
-    """Return the folder of compiled kernels: the user's own, else one that is not emptied at a restart.
+    """Return the folder of compiled kernels: `TORCHINDUCTOR_CACHE_DIR`, else one that survives a restart.
 
     Call it before anything is compiled: torch's own default is a folder of temporary files.
     """

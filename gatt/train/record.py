@@ -41,7 +41,7 @@ class TrainingRecord:
 
 
 def read_training(adapter: Path) -> TrainingRecord | None:
-    """Return the training whose folder holds an adapter; None where there is none, or it is not finished.
+    """Return the finished training that made an adapter; None if it is unknown or not finished.
 
     A file that cannot be read is named in the log: a report is worth more than what it lacks.
 

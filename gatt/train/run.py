@@ -238,7 +238,7 @@ def _with_first_adapter(model: Any, config: TrainConfig) -> Any:
 
 
 def _trained_before(config: TrainConfig) -> TrainedOn | None:
-    """Return what the first adapter was trained on: nothing without one, None where it does not say.
+    """Return what `init_adapter` was trained on: nothing without one, None if it has no record.
 
     Raises:
         DataError: its marks are broken.

@@ -1,4 +1,4 @@
-"""The output folder of a training run: whose it is, how far it came, and its adapter as others find it.
+"""The output folder of a training run: its configuration, its progress, and its adapter.
 
 `train.json` in it holds the fingerprint of all that changes the result, what
 was fingerprinted, and the state of the run. `train.json.lock` keeps a second run
@@ -147,7 +147,7 @@ class TrainStore:
         return self.folder / BEST_ADAPTER
 
     def read(self) -> dict[str, Any] | None:
-        """Return what is recorded of this run; None for a fresh folder, or one in which nothing was saved yet.
+        """Return the record of this run; None if nothing was saved in the folder yet.
 
         Raises:
             StoreError: the folder is of another configuration, or of something else.

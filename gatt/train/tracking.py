@@ -1,10 +1,10 @@
 """Adherence turn by turn while a model trains, and the best adapter so far.
 
-The model is asked as it is, adapter in place: no second copy of it is loaded. (In float32 on a CPU
+The model in training itself replies, with its adapter: no second copy is loaded. (In float32 on a CPU
 the engine lays the weights out once more while it samples, as always; see
-`gatt.generation.local.cpu_linear`.) Training goes on as if nothing had been measured, to the bit.
+`gatt.generation.local.cpu_linear`.) Measuring does not change the training, bit for bit.
 
-Who measures is made before the model is loaded, and only where `track` asks for it.
+The evaluator is made before the model is loaded, and only if `track` is set.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         """Set up the callback; `trainer.add_callback` takes it.
 
-        `evaluator` is that of `make_train_evaluator`. On every process `keep` saves the adapter of this
-        moment in the folder `best`, with what was measured of it.
+        `evaluator` comes from `make_train_evaluator`. `keep` saves the current adapter with its rates in the
+        folder `best`; every process calls it.
 
         Raises:
             ConfigError: a model whose weights no process holds whole.
@@ -97,7 +97,7 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
             self.measure(state.global_step)
 
     def measure(self, step: int) -> None:
-        """Measure the model as it is, log it, and keep the adapter if none was better.
+        """Measure the model, log the rates, and store the adapter if it is the best so far.
 
         Raises:
             GattError: the engine gave no reply, or another process failed.
@@ -126,8 +126,8 @@ class AdherenceTracker(TrainerCallback):  # type: ignore[misc]
         }
         if self._best and _measured_on(self._best) != _measured_on(tracked):
             log.warning(
-                "%s: the best adapter so far (step %d) was measured under other settings: it is not "
-                "held against those to come, and goes with the first of them",
+                "%s: the best adapter so far (step %d) was measured under other settings: it is not compared "
+                "with later ones, and the next measurement replaces it",
                 self._record.parent, self._best["step"],
             )  # fmt: skip
             self._best = None

@@ -225,7 +225,7 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
         super().log(logs, start_time)
 
     def log_beside(self, values: Mapping[str, float], seconds: float) -> None:
-        """Log what was measured beside training: its seconds count for no speed of training.
+        """Log measurements that are no part of training; their seconds do not count for its speed.
 
         Unlike `log`, it leaves alone what has been counted since the last line.
         """

@@ -7,6 +7,7 @@ import doctest
 import importlib.util
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,10 +52,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+COPY = re.compile(r'^cp "\$CHECKOUT"/(\S+) (\S+)$', re.MULTILINE)
+
+
 def write_files(page: Path, folder: Path) -> list[Path]:
-    """Write the page's YAML blocks under their titles, and return the paths."""
+    """Write the page's YAML blocks under their titles and what it copies from the checkout; return the
+    paths."""
     written = []
     for block in blocks(page):
+        if block.language == "bash":
+            for pattern, target in COPY.findall(block.text):
+                written += [Path(shutil.copy(file, folder / target)) for file in ROOT.glob(pattern)]
         if block.language == "yaml" and block.title:
             path = folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)

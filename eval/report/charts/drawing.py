@@ -64,7 +64,7 @@ def inline(name: str, title: str, draw: Callable[[], Figure]) -> str:
 
 
 def save_picture(path: Path, draw: Callable[[], Figure]) -> None:
-    """Write a figure as a picture that stands alone, cut to what is drawn; see `refuse_other_endings`."""
+    """Write a figure as a picture file without outer margins; see `refuse_other_endings`."""
     refuse_other_endings(path)
     stream = io.BytesIO()
     with _settings(path.stem):

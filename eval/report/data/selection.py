@@ -194,7 +194,7 @@ class Curves:
     def main_split(self) -> str:
         """The split of the headline: what the model keeps alone, else seen instructions, else all.
 
-        What it keeps alone is passed over where that leaves too few replies, and another one has enough.
+        The first one with enough replies is taken.
         """
         measured = [split for split in (ABLE, "train", ALL) if self._num_main(split)]
         enough = [split for split in measured if self._num_main(split) >= LEAST_REPLIES]

@@ -148,7 +148,7 @@ def _anchor(parts: Sequence[str], used: Counter[str]) -> str:
 
 
 class Example(NamedTuple):
-    """One dialogue at the turn of the headline: what was asked, and what each arm said."""
+    """One dialogue at the turn of the headline: the user's message, and the reply of each arm."""
 
     case: Transcript
     instruction: str

@@ -143,7 +143,7 @@ def family_tables(curves: Curves, retention: Sequence[Record], turn: int) -> lis
 def retention_cell(
     retention: Sequence[Record], arm: str, history: str, split: str, family: str, turn: int
 ) -> Cell:
-    """Return how much of what the model does alone an arm does at a turn, a dash where nobody knows."""
+    """Return the retention of an arm at a turn (its rate over that of `alone`); a dash if it is unknown."""
     where = {"arm": arm, "history": history, "split": split, "family": family, "turn": turn}
     record = next((r for r in retention if where.items() <= r.items()), None)
     if record is None or record["retention"] is None:

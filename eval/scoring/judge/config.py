@@ -19,36 +19,36 @@ class JudgeConfig:
     """Which model judges, what it is asked, and about which replies."""
 
     engine: EngineConfig = field(default_factory=EngineConfig)
-    """The judge, local or on servers; it should be a stronger model than those it judges."""
+    """The judge, local or on servers. It should be a stronger model than the judged ones."""
     tasks: tuple[JudgeTask, ...] = ("adherence",)
-    """`adherence`: does the reply follow its instruction; `completion`: does it still do what the
-    user's message asks for."""
+    """`adherence`: does the reply follow its instruction? `completion`: does it do what the user's message asks
+    for?"""
     max_new_tokens: int = 256
-    """Most tokens of one answer; a judge that reasons first needs more. A cut answer is no verdict."""
+    """Most tokens of one answer; a judge that reasons first needs more. A cut answer gives no verdict."""
     arms: tuple[str, ...] = ()
     """Arms whose replies are judged; empty for all."""
     turns: tuple[int, ...] = ()
     """Turns whose replies are judged; empty for all."""
     kinds: tuple[Kind, ...] = ("turn",)
-    """`turn`, `probe` or both; completion is asked about turns only."""
+    """Which replies are judged: to a `turn`, to a `probe` or both. `completion` is asked about turns only."""
     batch_size: int = 32
-    """Replies judged together: after an interruption, one such batch is repeated."""
+    """Replies judged together. After an interruption, one such batch is repeated."""
     temperature: float = 0.0
-    """0 is greedy; for servers that refuse 0."""
+    """0 is greedy. Some servers refuse 0 and need another value."""
     seed: int = 0
-    """Changes the codes of the fences, and the draws where `temperature` is not 0."""
+    """Fixes the marks around the texts in the judge's prompt, and its answers if `temperature` is not 0."""
     shows_conversation: bool = False
-    """Whether the judge also reads the conversation before the reply, as the arm read it: for instructions
-    that depend on it ("ask for the name first"). It costs tokens, and may confuse a weak judge."""
+    """Whether the judge also reads the conversation before the reply, as the arm read it. Instructions that
+    depend on it need this ("ask for the name first"). It costs tokens, and may confuse a weak judge."""
     may_be_untriggered: bool = False
     """Whether the judge may answer that the condition of an instruction did not occur ("if asked for a
     discount, …"). Such a reply is undecided, and counted separately."""
     prompt: Path | None = None
-    """A YAML file with rules and questions of your own, by the keys of `eval/scoring/judge/rubric.yaml`; what
-    it lacks stays. Null: those of the package."""
+    """A YAML file with rules and questions of your own. It has keys of `eval/scoring/judge/rubric.yaml`;
+    missing ones are taken from there. Null: the whole of that file."""
     is_prefilled: bool = False
     """Whether the judge's answer is prefilled with the beginning of the JSON object. Some models write no
-    object without it; a model that reasons first cannot reason with it."""
+    object without it. A model that reasons first cannot reason with it."""
 
     def __post_init__(self) -> None:
         for name in ("tasks", "kinds", "arms", "turns"):

@@ -137,7 +137,7 @@ class JudgeQuestion:
     user: str
     reply: str
     conversation: tuple[Message, ...] = ()
-    """What was said before the user's message; empty where it is not shown."""
+    """The messages before the user's message; empty if they are not shown."""
 
     @property
     def key(self) -> str:
@@ -192,7 +192,7 @@ class JudgeQuestion:
 
 @cache
 def read_rubric(path: Path | None) -> Rubric:
-    """Return the rules and questions of the package, those of a file in their place where it has them.
+    """Return the rules and questions of the package; those of a file replace the ones with the same key.
 
     Raises:
         ConfigError: the file cannot be read, or has a key or a value that the package's does not have.

@@ -105,7 +105,7 @@ def parse_verdict(
 
 
 def _asked_for(pairs: _Pairs) -> _Pairs:
-    """Return the pairs of an object whose keys were asked for, with these keys as they were asked for."""
+    """Return the pairs of a JSON object that the prompt asked for, with the prompt's spelling of the keys."""
     folded = [(_word(key), value) for key, value in pairs]
     return [(key, value) for key, value in folded if key in KEYS]
 

@@ -207,7 +207,7 @@ def plan_block_mask(
 
 
 def _pairs_seen(geometry: RowGeometry, window: int | None) -> torch.Tensor:
-    """Return how many pairs of a token and one that it sees each pair of blocks holds."""
+    """Return for each pair of blocks how many of its (query, key) pairs the mask allows."""
     length, device = geometry.num_tokens, geometry.document_ids.device
     keys = torch.arange(length, device=device)
     step = max(MOST_PAIRS // (length * BLOCK), 1) * BLOCK

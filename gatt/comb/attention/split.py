@@ -37,7 +37,7 @@ MOST_QUERIES_PER_BLOCK = 256
 
 @dataclass(frozen=True)
 class Block:
-    """Queries `[start, end)` of a row and what they see: part of the trunk, then part of their own."""
+    """Queries `[start, end)` of a row, and the keys that they see: of the trunk, and of their own part."""
 
     start: int
     end: int

@@ -65,7 +65,7 @@ class Objective(ABC):
 
     @classmethod
     def of(cls, config: Any) -> Objective:  # noqa: ARG003
-        """Return that of a run; `config` is a `gatt.train.config.TrainConfig`, which has its settings."""
+        """Return the objective with the settings of a run, a `gatt.train.config.TrainConfig`."""
         return cls()
 
     def units(self, pairs_N: torch.Tensor) -> Units:

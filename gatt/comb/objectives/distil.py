@@ -34,7 +34,7 @@ class Distil(Objective):
 
     @classmethod
     def of(cls, config: Any) -> Distil:
-        """Return that of a run, with its settings `distil`."""
+        """Return the objective with the settings `distil` of a run."""
         return cls(config.distil.direction, config.distil.coef)
 
     def cost(self, tokens: ObjectiveTokens) -> Cost:

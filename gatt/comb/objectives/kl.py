@@ -26,7 +26,7 @@ class Kl(Objective):
 
     @classmethod
     def of(cls, config: Any) -> Kl:
-        """Return that of a run, with `plain_kl_coef`."""
+        """Return the objective with `plain_kl_coef` of a run."""
         return cls(config.plain_kl_coef)
 
     def cost(self, tokens: ObjectiveTokens) -> Cost:

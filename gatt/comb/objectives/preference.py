@@ -56,7 +56,7 @@ class Preference(Objective):
 
     @classmethod
     def of(cls, config: Any) -> Preference:
-        """Return that of a run, with its settings `preference`."""
+        """Return the objective with the settings `preference` of a run."""
         settings = config.preference
         weights = settings.loss_weights or (1.0,) * len(settings.loss_type)
         return cls(
@@ -73,8 +73,9 @@ class Preference(Objective):
     def cost(self, tokens: ObjectiveTokens) -> Cost:
         """Return the cost of all pairs, and with `sft` that of the chosen tokens.
 
-        A cost of a whole reply has no place in a piece. So its slope at each log-probability is computed
-        first, without logits that are kept; then each piece costs its log-probabilities by their slopes.
+        The cost depends on whole replies, and the LM head runs on pieces. So the first pass computes all
+        log-probabilities without storing logits, and from them the gradient of the cost at each one. The
+        second pass computes each piece again, with its log-probabilities weighted by these gradients.
         """
         own_N = tokens.log_probs()
         ratios_N = own_N - tokens.log_probs(is_reference=True)

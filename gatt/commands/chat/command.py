@@ -93,7 +93,7 @@ class Terminal:
         self._write("".join(f"{mark} | {line}\n" for mark, line in lines))
 
 
-HELP = "talk to a model, local or on a server, in the terminal or on a page; every reply has its verdict"
+HELP = "talk to a model in the terminal or on a page; the verdict on each reply is shown"
 ADAPTER = "adapter"
 
 
@@ -102,18 +102,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engine, params = EngineConfig(), SamplingParams(max_new_tokens=80)
     parser.add_argument(
         "run", type=path_argument, nargs="?", metavar="RUN",
-        help="folder of a run of `gatt run`, for its model, adapter and catalogue (with its entry, if it has "
-        "one of your own)",
+        help="folder of a run of `gatt run`: its model, adapter and catalogue; if that is your own and has one "
+        "entry, also this entry",
     )  # fmt: skip
     parser.add_argument(
         "--model",
         metavar="M",
-        help=f"name, folder or hub id (the one that the adapter was trained on, or {engine.model}); with "
-        "--server the name that the server knows it by",
+        help=f"name, folder or hub id (that of the adapter's training, or {engine.model}); with --server its "
+        "name on the server",
     )
     parser.add_argument(
         "--adapter", type=path_argument, metavar="DIR",
-        help="folder of a trained adapter; with --server the name that the server knows it by",
+        help="folder of a trained adapter; with --server its name on the server",
     )  # fmt: skip
     parser.add_argument(
         "--server", action="append", default=[], metavar="URL",
@@ -121,17 +121,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--server-setting", action="append", default=[], metavar="KEY=VALUE",
-        help="a setting of the server as configurations have it, such as omit=[top_p,seed] or "
-        "api_key_env=MY_KEY, any number of times",
+        help="a key of `server` in a configuration, such as omit=[top_p,seed] or api_key_env=MY_KEY; may be "
+        "repeated",
     )  # fmt: skip
     held = parser.add_mutually_exclusive_group()
-    held.add_argument("--instruction", metavar="TEXT", help="given once, in turn 1; not judged")
     held.add_argument(
-        "--entry", metavar="ID", help="catalogue entry, such as language.fr; judges the replies"
+        "--instruction", metavar="TEXT", help="instruction of your own, given in turn 1; not judged"
+    )
+    held.add_argument(
+        "--entry", metavar="ID", help="instruction of the catalogue, such as language.fr; judged"
     )
     parser.add_argument(
         "--catalog", type=path_argument, action="append", metavar="DIR",
-        help="folder of catalogue files for --entry, any number of times (the shipped catalogue)",
+        help="folder of catalogue files for --entry; may be repeated (the shipped catalogue)",
     )  # fmt: skip
     parser.add_argument(
         "--placement",
@@ -149,8 +151,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--chat-template-kwargs", action="append", default=[], metavar="NAME=VALUE",
-        help="variable of the chat template, such as enable_thinking=false, any number of times "
-        "(those that the adapter was trained with)",
+        help="variable of the chat template, such as enable_thinking=false; may be repeated (those of the "
+        "adapter's training)",
     )  # fmt: skip
     parser.add_argument(
         "--seed", type=int, default=params.seed, help="seed of the sampling (%(default)s)"
@@ -161,11 +163,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--port", type=int, default=7860, metavar="N",
-        help="of --web, on this machine alone (%(default)s)",
+        help="port of the page of --web, which only this machine can open (%(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--ratings", type=path_argument, default=Path("ratings.jsonl"), metavar="FILE",
-        help="of --web: a thumb for a reply adds a line to it (%(default)s)",
+        help="file for the ratings that are given on the page of --web (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--device", default=engine.device, help="cpu, cuda or auto (%(default)s)")
 
@@ -231,7 +233,7 @@ def _local(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _served(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the same for a model on a server, whose template and tokenizer nobody knows here."""
+    """Return the same for a model on a server; its template and tokenizer are not known here."""
     if not args.model:
         raise ConfigError(
             "--server without --model: expected the name that the server knows the model by"

@@ -180,7 +180,7 @@ class Chat:
         return verdict.status, verdict.evidence
 
     def reset(self) -> None:
-        """Forget the dialogue; what holds by now is given in turn 1."""
+        """Forget the dialogue; the instruction in force is then given in turn 1."""
         self.first = self.instruction
         self._switches, self._messages, self._statuses, self._expected = (), (), (), ()
 
@@ -191,11 +191,10 @@ class Chat:
         self.reset()
 
     def change(self, text: str | None) -> None:
-        """Let another instruction, or none, hold from the next message on, while the dialogue goes on.
+        """Replace or cancel the instruction from the next message on; the dialogue continues.
 
-        What stands in front of the next message is the change from what was told so far
-        to what holds then, however many commands led there. Before the first message there is
-        nothing to change: what holds is given in turn 1.
+        Several changes before the next message count as one, from the instruction that the model knows to
+        the last one. Before the first message nothing is announced: the instruction is given in turn 1.
 
         `text` is the id of a catalogue entry, which is one word that begins with a family, or free text; None
         is no instruction.

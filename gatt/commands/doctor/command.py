@@ -25,7 +25,7 @@ EXIT_PROBLEM: Final = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what it prints; nothing can be set."""
     parser.description = (
-        f"{HELP}: plain text without keys or the path of your home, for a bug report"
+        f"{HELP}. Prints plain text for a bug report, without keys or the path of your home."
     )
 
 

@@ -17,20 +17,20 @@ from gatt.runs.atomic_file import atomic_write_text
 from gatt.runs.values import dump_yaml
 from gatt.stages.plan import add_plan_argument, duration, print_line, show_plan
 
-HELP = "let a trained run learn from its own replies, in rounds: draw pairs, train, measure"
+HELP = "train a finished run further on its own replies, in rounds: make pairs, train, measure"
 TAKES_OVERRIDES = True
 ROUND_FILE: Final = "round.yaml"
 
 _ABOUT = f"""{HELP}
 
   gatt improve RUN                          one round of DPO on pairs of its own replies
-  gatt improve RUN --rounds 3               until the run has three; each starts where the last one ended
+  gatt improve RUN --rounds 3               until the run has three; each starts from the last one
   gatt improve RUN --plan                   what it would do and how long it takes; writes nothing
   gatt improve RUN --pairs.replies=8 --train.learning_rate=1e-5
-  gatt improve RUN --objective targets      learn its accepted replies alone, without the rejected ones
+  gatt improve RUN --objective targets      learn the accepted replies, without the rejected ones
 
-RUN is the folder of a finished `gatt run`. Each round is a folder RUN/round-N with a card, README.md. After
-Ctrl-C the same command goes on."""
+RUN is the folder of a finished `gatt run`. Each round writes a folder RUN/round-N with a card (README.md).
+After Ctrl-C the same command continues."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="rounds that the run has in the end, those that are done included [1]",
+        help="number of rounds after the command, earlier ones included [1]",
     )
     parser.add_argument(
         "--objective",
         choices=("preference", "targets"),
         default="preference",
-        help="learn to prefer the chosen to the rejected reply (DPO), or the chosen replies alone "
-        "[preference]",
+        help="preference: prefer the chosen to the rejected reply (DPO); targets: learn the chosen replies "
+        "alone [preference]",
     )
     add_plan_argument(parser)
     parser.description = _ABOUT
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the rounds that are missing, or say what they would do."""
+    """Run the missing rounds, or print their plan."""
     if args.rounds < 1:
         raise ConfigError(f"--rounds is {args.rounds}: expected at least 1")
     rounds = plan_rounds(args.run, args.rounds, args.objective, args.overrides)
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def execute_rounds(rounds: Sequence[Round]) -> None:
-    """Run the rounds in order; what is done already is found by its stage."""
+    """Run the rounds in order; each stage skips finished work."""
     if not (start := rounds[0].start).is_dir():
         raise ConfigError(
             f"{start}: no adapter there: expected the one that the run trained; run `gatt run` to its end first"

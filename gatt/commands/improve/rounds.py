@@ -143,7 +143,7 @@ def _settings(
 
 
 def _engine(train: Mapping[str, Any], evaluation: Any) -> dict[str, Any]:
-    """Return the engine that draws: that of the evaluation if it takes an adapter that was just trained."""
+    """Return the engine that samples: that of the evaluation, if it can load a new adapter."""
     engine = getattr(evaluation, "engine", None)
     if engine is not None and engine.has_weights and engine.model == train["model"]:
         return config_dict(engine)

@@ -11,27 +11,27 @@ from gatt.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class PushConfig:
-    """What is shared, and where it goes.
+    """What is shared, and the place where it is written.
 
     Raises:
         ConfigError: settings that do not go together.
     """
 
     what: Literal["adapter", "dataset"]
-    """`adapter` of `gatt train`, `dataset` of `gatt synth`; a folder of `gatt export` is complete, and
-    `hf upload` shares it."""
+    """`adapter`: of `gatt train`; `dataset`: of `gatt synth`. Share a folder of `gatt export` by `hf
+    upload`."""
     folder: Path
-    """The folder that the command left."""
+    """Folder of the adapter or of the samples."""
     repo_id: str | None = None
     """Repository on the hub, `owner/name`; made if it does not exist. The token is read from `HF_TOKEN`."""
     output_dir: Path | None = None
-    """A new local folder in place of the hub, laid out the same way."""
+    """A new local folder for the same files, in place of the hub."""
     private: bool = True
-    """Whether the repository must be private; one that is public already is then refused."""
+    """Whether the repository must be private. If so, a public one is refused."""
     results: Path | None = None
     """For an adapter: folder of an evaluation of it (`gatt eval`); its rates go into the card."""
     license: str | None = None
-    """The licence on the card, as the hub spells it (`apache-2.0`); null keeps the one that is known."""
+    """The licence on the card, as the hub spells it (`apache-2.0`); null keeps the licence of the card."""
 
     def __post_init__(self) -> None:
         if (self.repo_id is None) == (self.output_dir is None):

@@ -25,8 +25,8 @@ OF_PAIRS: Final = ("trl-dpo", "trl-kto")
 """Formats of a target with its rejected reply."""
 
 _ABOUT = """Write the targets that `gatt train` would learn as rows for another trainer, and beside them a note
-with the settings of that trainer. Targets that a format cannot express are left out and counted by reason.
-The rows are made as in the run that the samples belong to; without a run, by the defaults of `gatt train`."""
+with the settings for that trainer. Targets that a format cannot express are left out and counted by reason.
+The settings are those of the run that the samples belong to, or the defaults of `gatt train`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=path_argument,
         required=True,
         metavar="FILE.jsonl",
-        help="the rows; the note is FILE.md, and FILE.jinja a chat template where one is needed",
+        help="file for the rows; the note is FILE.md, and a chat template, if one is needed, FILE.jinja",
     )
 
 

@@ -17,7 +17,7 @@ from gatt.runs.values import dump_yaml
 from gatt.stages.plan import add_plan_argument, print_line, show_plan
 from gatt.stages.run_file import RUN_FILE, STAGES, PipelineRun, Stage, load_run
 
-HELP = "run a whole file of stages (synth, train, eval); what is done already is skipped"
+HELP = "run all stages of a file (synth, train, eval); finished stages are skipped"
 TAKES_OVERRIDES = True
 
 
@@ -27,24 +27,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         type=path_argument,
         metavar="FILE",
-        help="YAML file of the run or the folder that holds it as run.yaml, or the name of one of `gatt "
-        "configs`: demo",
+        help="YAML file of the run, or the folder of its run.yaml, or a name of `gatt configs`, such as demo",
     )
     add_plan_argument(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     keys = "\n".join(f"  {name}: as `gatt {name} --help-all` lists them" for name in STAGES)
     parser.epilog = (
-        "keys of the file (each can be set after it, as --train.learning_rate=1e-4):\n"
+        "keys of the file (each can also be given here, as --train.learning_rate=1e-4):\n"
         "  output_dir: folder of the run; {run} in any text of a stage stands for it,\n"
         "    and {here} for the folder of this file\n"
-        "  model: of every stage that names no other\n"
+        "  model: the model of every stage that names no other\n"
         f"{keys}\n"
         "A stage that the file leaves out is skipped."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the stages, or say what they would do; a run that was interrupted goes on."""
+    """Run the stages, or print their plan; an interrupted run continues."""
     run = load_run(args.file, args.overrides)
     if args.plan:
         return show_plan([(stage.name, stage.config, stage.module.PLAN) for stage in run.stages])
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def execute_run(run: PipelineRun) -> None:
-    """Check all stages, then run them in order; what is done already is skipped by its stage.
+    """Check all stages, then run them in order; each stage skips finished work.
 
     The resolved file is written as `run.yaml` in the output folder: at once
     where there is none, over an older one only when every stage has accepted

@@ -28,9 +28,9 @@ _FIRST = (
 )  # fmt: skip
 """The keys that shape the rows of a sample."""
 
-_ABOUT = """Print what training makes of one sample: its rows (trunk, branches, or plain rows), which tokens
-carry loss, and what was left out and why. The settings are those of --config, or of the run that the samples
-belong to, or training's defaults; a key set after it overrides them. What carries loss stands in «…»."""
+_ABOUT = """Print the training rows of one sample (trunk and branches, or one row a turn), which tokens carry
+loss, and what was left out and why. Tokens that carry loss stand in «…». The settings are those of --config,
+else those of the run that the samples belong to, else the defaults of `gatt train`. Keys override them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,14 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--html", type=path_argument, metavar="FILE",
-        help="write a page of samples instead: turns, targets, verdicts, what carries loss",
+        help="write a page of samples instead: turns, targets, verdicts, which text carries loss",
     )  # fmt: skip
     parser.add_argument(
         "--num_samples", type=int, default=20, metavar="N",
-        help="samples on the page, from the first, unless --row or --id names one (%(default)s)",
+        help="how many samples the page has, if neither --row nor --id is given (%(default)s)",
     )  # fmt: skip
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--row", type=int, metavar="N", help="which sample, from 1 (default: 1)")
+    which.add_argument("--row", type=int, metavar="N", help="number of the sample, from 1 (1)")
     which.add_argument("--id", metavar="ID", help="the sample with this id")
 
 

@@ -1,4 +1,4 @@
-"""What `gatt catalog check` asks of the bank: each row must be able to show what it is there to show.
+"""The checks of the bank by `gatt catalog check`, so that each question can tell right from wrong replies.
 
 - A question, and the message that asks for a told fact, does not hold its own answer: a copy of it would
   pass. In `choice` and `yes_no` the options stand in the question by nature; the wrong one is in `none_of`.

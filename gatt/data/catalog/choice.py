@@ -1,4 +1,4 @@
-"""What a configuration says about which instructions are composed."""
+"""The configuration of the instructions: which entries are drawn, and how they are combined."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gatt.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class InstructionChoice:
-    """Which catalogue entries may be drawn, and how they are put together; splits stand elsewhere.
+    """Which catalogue entries may be drawn, and how they are combined. The splits are not in it.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     catalog: tuple[str, ...] = ()
-    """Catalogue files or folders of them; empty takes the catalogue that is shipped. Python files that
-    they name under `verifiers` are run."""
+    """Catalogue files or folders of them; empty takes the shipped catalogue. Python files that a catalogue
+    names under `verifiers` are run."""
     families: tuple[str, ...] = ()
     """Families to draw from; empty takes all."""
     values: tuple[str, ...] = ()
-    """Only entries of these values or ids; empty takes all."""
+    """Draw only entries with these values or ids; empty takes all."""
     exclude: tuple[str, ...] = ()
-    """Entries never drawn, by value or id: languages, say, that the model does not speak."""
+    """Entries that are never drawn, by value or id, such as languages that the model does not speak."""
     num_entries: tuple[float, ...] = (0.7, 0.2, 0.1)
-    """Chances of one, two and three entries in an instruction."""
+    """Chances that an instruction has one, two or three entries."""
     terse_probability: float = 0.5
     """Chance of the shortened wording ("Figure: Napoleon.")."""
 

@@ -1,7 +1,7 @@
 """Replies that anybody might give, and which rules they follow unasked. No torch here.
 
-"Use no digits" is followed by nearly every reply: one that leaves it alone
-cannot be told from one that follows it.
+Nearly every reply follows "Use no digits". So a reply cannot show whether the
+model follows this instruction or ignores it.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def texts_added(programs: Sequence[str]) -> Iterator[str]:
 
 
 def _from(options: tuple[str, ...], reply: str) -> Iterator[str]:
-    """Yield the options, from one that depends on the reply; those that stand in it are left out."""
+    """Yield the options that do not occur in the reply; the reply decides which one is first."""
     start = zlib.crc32(reply.encode()) % len(options)
     return (option for option in (*options[start:], *options[:start]) if option not in reply)
 

@@ -1,4 +1,4 @@
-"""What a configuration says about changes of the instruction, and how one is drawn."""
+"""The configuration of changes of the instruction, and how a change is drawn."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from gatt.errors import CatalogError, ConfigError, DataError
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchConfig:
-    """Chances that the instruction of a dialogue changes once, and where; the rest go without.
+    """Chances that the instruction of a dialogue changes once, and at which turns.
 
-    Where a kind cannot be (nothing of the catalogue goes together with what
-    holds), the others share its chance; where none can, there is no change.
+    If a kind of change is impossible (every entry of the catalogue conflicts with the instruction), the
+    other kinds share its chance. If all are impossible, the instruction does not change.
 
     Raises:
         ConfigError: a value out of its range.
     """
 
     replace: float = 0.0
-    """Chance that another instruction takes its place, of as many entries, as far as they go together."""
+    """Chance that the instruction is replaced by another one, of as many entries if that is possible."""
     add: float = 0.0
-    """Chance that a further entry of the catalogue is added, one without conflict."""
+    """Chance that an entry without conflict is added to the instruction."""
     cancel: float = 0.0
-    """Chance that it is taken back and nothing comes in its place."""
+    """Chance that the instruction is cancelled."""
     min_turn: int = 2
-    """First turn at which it may change, from 2; shorter dialogues go without."""
+    """First turn at which the instruction may change, at least 2. Shorter dialogues have no change."""
     max_turn: int | None = None
-    """Last turn at which it may change, each as likely; null: the last of the dialogue."""
+    """Last turn at which the instruction may change; null: the last of the dialogue. All turns are equally
+    likely."""
     system: float = 0.0
-    """Share of changes told in a later system message; the others stand in front of what the user says.
-    With a chat template that takes no later system message all stand there."""
+    """Share of changes that a later system message announces; the others are announced in front of the user's
+    message. If the chat template takes no later system message, all are."""
 
     def __post_init__(self) -> None:
         for name in (*SWITCH_KINDS, "system"):

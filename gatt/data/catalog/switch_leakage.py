@@ -42,7 +42,7 @@ def still_follows(
     turn: int,
     reply: str,
 ) -> bool:
-    """Return whether a reply at a turn follows what was ended.
+    """Return whether a reply still follows an instruction that was replaced or cancelled before its turn.
 
     What the dialogue itself says at that turn is its topic, not the old instruction.
 

@@ -18,11 +18,11 @@ _Texts = Mapping[tuple[SwitchKind, Wording], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Announcements:
-    """Words for every kind of change; `{new}` stands for what comes, `{old}` for what goes, in short."""
+    """Wordings for every kind of change, with `{new}` for the new and `{old}` for the short old instruction."""
 
     texts: _Texts
     has_own: bool
-    """Whether the catalogue's words for the end of an entry are among them."""
+    """Whether the wordings that an entry has for its own cancellation are used too."""
 
     def change(
         self,

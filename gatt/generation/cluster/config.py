@@ -22,7 +22,7 @@ class RayConfig:
     """`auto`: the cluster that `RAY_ADDRESS` names or that runs on this machine. `local`: Ray is started on
     this machine for this run. Otherwise an address for `ray.init`, such as `10.0.0.1:6379`."""
     num_workers: int | None = None
-    """Number of processes; null: as many as the cluster has room for when the run starts."""
+    """Number of workers; null: as many as the cluster has room for when the run starts."""
     gpus_per_worker: float | None = None
     """GPUs of each worker; null: one if the cluster has GPUs and the model is local, else none. With
     `address: local` and `num_workers` the workers share the GPUs."""
@@ -46,8 +46,8 @@ def add_workers_argument(parser: argparse.ArgumentParser) -> None:
         "--workers",
         type=int,
         metavar="N",
-        help="use N processes on this machine, each with its own model, through Ray (an extra: "
-        "`pip install 'ghost-attention[ray]'`); 1 is this process alone",
+        help="use N processes on this machine, each with its own copy of the model, by Ray (`pip install "
+        "'ghost-attention[ray]'`); 1 is this process alone",
     )
 
 

@@ -267,10 +267,10 @@ def few_can_suffice(num_tokens: int, params: SamplingParams) -> bool:
 def tokens_of_few(
     logits_RV: torch.Tensor, params: SamplingParams, uniform_R: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return one token id per row, and the rows `[R]` where it may not be that of `next_tokens`.
+    """Return one token id per row, and a mask `[R]` of rows where it may differ from that of `next_tokens`.
 
-    These have a nucleus wider than the few most likely tokens. It never waits for the device;
-    `few_can_suffice` must hold.
+    In these rows the nucleus (`top_p`) is wider than the few most likely tokens. The call never waits for the
+    device. It needs `few_can_suffice`.
     """
     chosen_R, wide_R, _, _ = _first_look(logits_RV, params, uniform_R)
     return chosen_R, wide_R

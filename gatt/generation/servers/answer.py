@@ -202,7 +202,7 @@ def read_reply(
 
 
 def _end(stated: Any, whole: tuple[str, ...]) -> tuple[FinishReason, str]:
-    """Return how a reply ended, and the server's word where that is none of ours."""
+    """Return the finish reason of a reply, and the server's word if it is an unknown one."""
     word = str(stated) if stated else NO_END
     if word in whole:
         return "stop", ""

@@ -36,38 +36,40 @@ class ServerConfig:
     """Base URLs, which usually end in `/v1`; all must serve the same model."""
     start: str | None = None
     """In place of `urls`: `vllm`, `sglang`, `transformers`, or a command line with `{port}` (and `{model}`,
-    `{name}`, `{python}`; other braces stay). The server is started on this machine with the adapters of the
-    run, one on each GPU or over several by the size of the model, and ended with the run."""
+    `{name}`, `{python}`; other braces stay). The run starts such a server on this machine and ends it. There is
+    one on each GPU, or one over several GPUs if the model needs them. All but `transformers` serve the adapters
+    of the run."""
     python: str | None = None
-    """Interpreter of the environment in which the server of `start` is installed; null is this one."""
+    """Python interpreter of the environment in which the server of `start` is installed; null: the one that
+    runs `gatt`."""
     start_words: tuple[str, ...] = ()
     """Further words for the command of `start`, such as `[--dtype, float32]`."""
     start_seconds: float = 900.0
-    """Longest time until the server of `start` answers."""
+    """Longest time until the server of `start` must answer."""
     api_key_env: str | None = None
     """Name, in capitals, of the environment variable that holds the key. The key is sent to all `urls`.
     null: `OPENAI_API_KEY` if it is set; a server without keys needs none."""
     max_concurrency: int = 32
-    """Most requests in flight, all endpoints together."""
+    """Most open requests, over all endpoints."""
     timeout_seconds: float = 300.0
     """Longest time for one reply."""
     max_retries: int = 8
-    """Further tries of one request after faults other than `too many requests`; then the run stops.
-    Pauses double from half a second to a minute, so eight tries survive a server that is away for a minute."""
+    """How often a failed request is repeated before the run stops (`too many requests` does not count). Pauses
+    double from half a second to a minute, so with 8 the run survives a server that is away for a minute."""
     max_wait_seconds: float = 600.0
-    """Longest time in which the servers answer `too many requests` and give no reply; then the run stops,
+    """Longest time in which the servers answer `too many requests` and give no reply. Then the run stops,
     and the same command continues it later."""
     can_prefill: bool = False
-    """Whether the server continues a reply whose beginning is given (`continue_final_message`, as vLLM
-    and SGLang do); prefilled attempts need it."""
+    """Whether the server continues a reply whose beginning is given (`continue_final_message`), as vLLM
+    and SGLang do. `prefill_attempts` of a teacher need it."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The server's name for the length limit of a reply."""
     omit: tuple[Omitted, ...] = ()
     """Fields that are not sent, for servers that refuse them: `temperature`, `top_p`, `seed`, `max_tokens`.
     The server's own values then hold."""
     stop_reasons: tuple[str, ...] = ()
-    """Values of `finish_reason` that mean a whole reply besides `stop`, such as `eos` or `stop_sequence`;
-    `none` is a missing one. Replies that end otherwise are no targets and get no verdict."""
+    """Values of `finish_reason` besides `stop` that mean a whole reply, such as `eos` or `stop_sequence`;
+    `none` stands for a missing value. Replies that end with other words are no targets and get no verdict."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of every request, such as `{top_k: -1}` or
     `{chat_template_kwargs: {enable_thinking: false}}`."""

@@ -157,7 +157,7 @@ class OpenAIEngine:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _answer(self, call: _Call, request: GenerationRequest) -> Generation:
-        """Return the reply to a request, after as many tries as it may have."""
+        """Return the reply to a request; a failed request is repeated up to `max_retries` times."""
         failed: list[_Endpoint] = []
         num_faults = 0
         while True:
@@ -196,7 +196,7 @@ class OpenAIEngine:
         )
 
     def _counted(self, endpoint: _Endpoint, reply: Generation) -> Generation:
-        """Return a reply, counted; the first prompt that is too long is told with the server's words."""
+        """Count a reply and return it; the first prompt that is too long is logged with the server's words."""
         self._quota.ended()
         if reply.finish == "context_limit" and reply.server_end:
             if not self._has_told_of_length:

@@ -61,7 +61,7 @@ def is_loopback(url: str) -> bool:
 
 
 def proxy_variable(url: str) -> str:
-    """Return the name of the environment variable whose proxy stands before a server, or nothing."""
+    """Return the environment variable whose proxy is used for a server; empty without a proxy."""
     parts = urlsplit(url)
     if is_loopback(url) or proxy_bypass(parts.hostname or ""):
         return ""

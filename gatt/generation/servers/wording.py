@@ -50,7 +50,7 @@ _NOT_POSITIVE: Final = (
 _NEGATIVE_REST: Final = re.compile(
     rf"{_FIELD}.{{0,120}}?{_NOT_POSITIVE}|{_NOT_POSITIVE}.{{0,80}}?{_FIELD}"
 )
-"""At least one token is always asked for: a smaller number is what the prompt left of the context."""
+"""Requests ask for at least one token, so a number below that is the room that the prompt leaves."""
 _FILTERED: Final = re.compile(
     r"content (?:filter|polic|management|moderation|exists risk|violat)|filtering policy|responsible ?ai"
     r"|usage (?:policy|policies|guidelines)|\b(?:was|been|is|prompt|input) flagged\b|require\w* moderation"
@@ -127,7 +127,7 @@ def error_of(answer: Any) -> tuple[str, str, int]:
 
 
 def _inner_error(error: Any) -> Any:
-    """Return what stands in a wrapper of an error; the same value where it is none."""
+    """Return the content of a wrapped error; another value unchanged."""
     if isinstance(error, list) and len(error) == 1 and isinstance(error[0], Mapping):
         return error[0]
     if isinstance(error, Mapping):

@@ -134,14 +134,14 @@ class _Builder:
 
     @property
     def telling(self) -> set[int]:
-        """Turns that say what is in force: the first, and those that change it."""
+        """The turns that state an instruction: the first one, and each turn that changes it."""
         changes = {switch.turn for switch in self.sample.switches or ()}
         return {self.turns[0], *changes.intersection(self.turns)}
 
     def histories(self) -> Iterator[tuple[int, ...]]:
         """Yield the turns that are left, ascending, as the oldest exchanges are dropped one by one.
 
-        Those that say what is in force stay, and so does the last one.
+        The turns that state an instruction stay, and so does the last one.
         """
         kept = self.telling | {self.turns[-1]}
         free = [turn for turn in self.turns if turn not in kept]
@@ -302,7 +302,7 @@ class _Fork:
 
 
 def _trunks(prompts: Mapping[int, Prompt]) -> Iterator[tuple[Prompt, tuple[int, ...]]]:
-    """Yield the longest prompt with all turns whose prompts begin it, then so on with the rest."""
+    """Yield the longest prompt with all turns whose prompts are its prefixes, then so on with the rest."""
     left = dict(prompts)
     while left:
         trunk = max(left.values(), key=lambda prompt: len(prompt.ids))

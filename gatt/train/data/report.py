@@ -28,7 +28,7 @@ class Dropped:
         self._first: dict[str, str] = {}
 
     def add(self, message: str, reason: str) -> None:
-        """Count what is wrong with a sample or one of its targets, by `reason_of`."""
+        """Count a message under its reason; `reason_of` makes both."""
         self.counts[reason] += 1
         self._first.setdefault(reason, message)
 
@@ -44,9 +44,9 @@ class Dropped:
 
 
 def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
-    """Return a message that names its sample or dialogue, and what is wrong, alike for all it befalls.
+    """Return a message that names its sample or dialogue, and the reason, by which messages are counted.
 
-    What is wrong goes without where and what to do.
+    The reason is the same for all samples with the same problem: it has no place, no advice, and N for numbers.
     """
     places = (f"sample {sample.id!r}", f"dialogue {sample.dialogue.id!r}")
     place = next((place for place in places if message.startswith(place)), "")
@@ -58,7 +58,7 @@ def reason_of(message: str, sample: GattSample) -> tuple[str, str]:
 
 @dataclass
 class RowReport:
-    """What became of the samples. Counts leave the padding rows out."""
+    """Counts of what was learned from the samples and what was not, without padding rows."""
 
     layout: RowLayout
     num_samples: int = 0
@@ -158,7 +158,7 @@ def refuse_too_few(report: RowReport, config: TrainConfig) -> None:
 
 
 def warn_of_changes(report: RowReport, config: TrainConfig) -> None:
-    """Say what the rows hold otherwise than the samples, or than was asked for."""
+    """Warn where the rows differ from the samples or from the configuration."""
     if config.pack_rows is True and report.layout == "expanded":
         log.warning(
             "pack_rows is ignored: layout 'expanded' has one turn a row, and a micro-batch is one "

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A guide word for word: its files are written and its commands run in their order, in an empty folder; prints the
 # seconds of each. Only the installation is passed over: `gatt`, `python`, `curl` and the guide's server are those of
-# the PATH, and variables such as MODEL are set before.
+# the PATH, and variables such as MODEL are set before. CHECKOUT is this checkout.
 #   scripts/research/checks/guide.sh GUIDE.md FOLDER
 set -euo pipefail
 if [[ $# -ne 2 || ! -f ${1:-} || -e ${2:-} && -n $(ls -A "${2:-}") ]]; then
@@ -9,6 +9,7 @@ if [[ $# -ne 2 || ! -f ${1:-} || -e ${2:-} && -n $(ls -A "${2:-}") ]]; then
   exit 2
 fi
 guide=$(realpath "$1")
+export CHECKOUT=$(realpath "$(dirname "$0")/../../..")
 if grep -q '\$MODEL' "$guide" && [[ -z ${MODEL:-} ]]; then
   echo "$1 needs a model: set MODEL to a hub id or a folder" >&2
   exit 2
