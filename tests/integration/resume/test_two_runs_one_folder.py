@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,20 +11,7 @@ from gatt.config.load import save_config
 from gatt.train.config import TrainConfig
 from gatt.train.run_folder import TrainStore
 from tests.support.models.tiny import sample, save_tiny_model, write_samples
-from tests.support.texts.doc_pages import ROOT
-
-
-def launch(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Train with two processes; a run that hangs fails by its timeout."""
-    env = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT),
-           "HF_HUB_OFFLINE": "1"}  # fmt: skip
-    return subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.launch",
-         "--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
-         "--dynamo_backend", "no", "--main_process_port", "0",
-         "-m", "gatt.train", "--config", str(folder / "c.yaml")],
-        env=os.environ | env, cwd=folder, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
+from tests.support.sharding.launch import ON_CPU, launched
 
 
 @pytest.mark.processes
@@ -43,7 +28,8 @@ def test_a_second_run_ends_while_the_first_one_trains(tmp_path: Path) -> None:
     save_config(config, tmp_path / "c.yaml")
 
     lock = TrainStore(config.output_dir, {}).lock()
-    refused = launch(tmp_path)
+    words = ("-m", "gatt.train", "--config", str(tmp_path / "c.yaml"))
+    refused = launched(tmp_path, "ddp", *words, **ON_CPU)
     assert refused.returncode != 0
     said = [x for x in refused.stderr.splitlines() if x.startswith("gatt: ")]
     assert len(said) == 1, refused.stderr[-4000:]
@@ -53,7 +39,7 @@ def test_a_second_run_ends_while_the_first_one_trains(tmp_path: Path) -> None:
     assert [p.name for p in config.output_dir.iterdir()] == ["train.json.lock"]
 
     lock.release()
-    done = launch(tmp_path)
+    done = launched(tmp_path, "ddp", *words, **ON_CPU)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.splitlines()[-1].startswith("trained: 1 steps")
     assert done.stdout.count("trained: 1 steps") == 1

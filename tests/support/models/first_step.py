@@ -1,22 +1,15 @@
-"""A trainer before its first step, and what it sees in its steps: in one process or in many.
-
-Usage: python -m tests.support.models.first_step CONFIG OUTPUT
-"""
+"""A trainer before its first step, and what it sees in its steps."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import torch
 from transformers.trainer_callback import TrainerCallback
 
-from gatt.config.load import load_config
 from gatt.train.arguments import training_arguments
 from gatt.train.config import TrainConfig
-from gatt.train.run import PreparedRun, open_store, prepare
-from gatt.train.runtime import current_runtime, leave
+from gatt.train.run import open_store, prepare
 from gatt.train.trainer import RowTrainer
 
 
@@ -50,37 +43,7 @@ def logged(trainer: RowTrainer, key: str) -> list[float]:
     return [line[key] for line in trainer.state.log_history if key in line]
 
 
-def prepared_run(config: TrainConfig) -> PreparedRun:
-    """Return what a run of a configuration makes before its first step."""
-    args = training_arguments(config)
-    return prepare(config, args, open_store(config, args))
-
-
 def ready(config: TrainConfig) -> RowTrainer:
     """Return the trainer of a configuration, with its rows."""
-    return prepared_run(config).trainer
-
-
-def first_steps(config: TrainConfig) -> dict[str, Any]:
-    """Train with a random LoRA B; return what the process saw, and what it has of the others."""
-    prepared = prepared_run(config)
-    losses, gradients = record_steps(prepared.trainer)
-    return {
-        "world_size": current_runtime().num_processes,
-        "losses": losses,
-        "gradients": gradients,
-        "plain_kl": logged(prepared.trainer, "plain_kl"),
-        "num_supervised_tokens": prepared.trainer.num_supervised_tokens,
-        "num_padding_rows": prepared.report.num_padding_rows,
-    }
-
-
-def main(config_path: str, output: str) -> None:
-    found = first_steps(load_config(TrainConfig, Path(config_path)))
-    if current_runtime().is_main_process:
-        torch.save(found, output)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
-    leave(0)
+    args = training_arguments(config)
+    return prepare(config, args, open_store(config, args)).trainer
