@@ -13,9 +13,8 @@ import torch
 from gatt.comb.attention.backend import plan_blocks, split_attention
 from gatt.comb.collator import TRUNK, RowGeometry
 from gatt.comb.model_support import MOST_ERROR, MOST_ERROR_BF16
-from gatt.train.arguments import training_arguments
-from gatt.train.run import open_store, prepare
 from gatt.train.self_check import check_attention, tiny_model
+from tests.support.models.first_step import ready
 
 CHANGES: dict[str, Any] = {
     "nothing": lambda row, window: (row, window),
@@ -87,9 +86,8 @@ def test_a_run_does_not_use_what_is_wrong(
     flex_is(monkeypatch, change)
     monkeypatch.setattr("gatt.train.trainer.choose_backend", lambda *_: "flex")
     config = make(layout="comb")
-    args = training_arguments(config)
     with caplog.at_level(logging.WARNING):
-        trainer = prepare(config, args, open_store(config, args)).trainer
+        trainer = ready(config)
     assert trainer._backend == used
     lines = [r.getMessage() for r in caplog.records if "back end" in r.getMessage()]
     assert len(lines) == (used == "split")
