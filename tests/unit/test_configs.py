@@ -117,6 +117,8 @@ LINES = [pytest.param(path, line, id=f"{path.stem}-{number}")
 
 def test_every_file_has_a_line_and_those_for_many_processes_one_for_many_machines() -> None:
     for path in LAUNCHED:
+        # In float32 with one process; else the training configuration decides, not the launcher.
+        assert load_config_from_file(str(path)).mixed_precision == "no"
         assert launch_lines(path), path
         for line in launch_lines(path):
             assert f"--config_file configs/accelerate/{path.name} " in line

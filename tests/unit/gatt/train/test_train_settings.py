@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-import yaml
 from peft import LoraConfig, get_peft_model
 from trl import SFTConfig
 
@@ -201,19 +200,3 @@ def test_an_adapter_without_a_base_to_hold_to(make: Any, tmp_path: Path) -> None
     write_samples(config.samples[0], [sample(1), sample(2, is_plain=True)])
     with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
         train(config)
-
-
-CONFIGS = Path(__file__).resolve().parents[4] / "configs"
-ACCELERATE = sorted((CONFIGS / "accelerate").glob("*.yaml"))
-
-
-@pytest.mark.parametrize("path", ACCELERATE, ids=lambda p: p.name)
-def test_shipped_launch_configurations_are_accelerate_s_own(path: Path) -> None:
-    from accelerate.commands.config.config_args import load_config_from_file
-
-    loaded = load_config_from_file(str(path))
-    # In float32 with one process; else the training configuration decides, not the launcher.
-    assert loaded.mixed_precision == "no"
-    text = path.read_text(encoding="utf-8")
-    assert f"--config_file configs/accelerate/{path.name}" in text
-    assert yaml.safe_load(text)["distributed_type"] == str(loaded.distributed_type.value)
