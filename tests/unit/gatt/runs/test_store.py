@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 from pathlib import Path
 from typing import Any
@@ -112,30 +111,6 @@ def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, lin
     fact = rf"x\.jsonl line {line}: " if line else r"x\.jsonl: "
     with pytest.raises(DataError, match=fact):
         list(parsed_records(path, lambda _, row: row, is_whole=is_whole))
-
-
-def _append_numbers(path: Path, start: int) -> None:
-    while True:
-        try:
-            with open_store(path) as store:
-                for number in range(start, start + 20):
-                    store.append({"id": number})
-            return
-        except StoreError as error:
-            if "in use" not in str(error):
-                raise
-
-
-def test_two_processes_take_turns_without_losing_or_tearing_a_row(path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_append_numbers, args=(path, n)) for n in (0, 100)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-        assert worker.exitcode == 0
-    found = [row["id"] for row in read_records(path)]
-    assert sorted(found) == [*range(20), *range(100, 120)]
 
 
 @pytest.mark.parametrize(("value", "error"), [(float("nan"), ValueError), (object(), TypeError)])

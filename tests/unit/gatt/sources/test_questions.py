@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from gatt.data.hash_split import PARTS, partition
 from gatt.errors import ConfigError, GenerationError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
+from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
 from gatt.sources.questions import (
@@ -24,7 +27,6 @@ from gatt.sources.questions import (
     make_scripts,
     question_bank,
 )
-from tests.support.runs.killed_runs import answer
 from tests.support.runs.stages import RecordingEngine
 
 PROBES = (
@@ -152,6 +154,46 @@ def run(
         **changes,
     }
     return answered_questions(config, engine=answers, path=path, **settings)
+
+
+class CompanyEngine:
+    """Its replies hang on all that is asked together and was asked since it forgot, as rounding may."""
+
+    def __init__(self, on_event: Callable[[], object]) -> None:
+        self.on_event = on_event
+        self.forget()
+
+    def forget(self) -> None:
+        self._heard = ""
+
+    def generate(self, requests, params, adapter=None) -> list[Generation]:
+        """Return replies that no other company gives; one of each call is empty."""
+        self.on_event()
+        heard = f"{self._heard}{[(r.key, r.messages[-1].content) for r in requests]}"
+        self._heard = hashlib.sha256(heard.encode()).hexdigest()
+        silent = int(self._heard, 16) % (3 * len(requests))
+        said = (f"{r.key} {self._heard[:12]}." for r in requests)
+        return [Generation("" if n == silent else text, "stop", 3) for n, text in enumerate(said)]
+
+
+def answer(path: Path, on_event: Callable[[], object]) -> tuple[list[Dialogue], SourceReport]:
+    """Answer the questions with an engine that has heard nothing yet; three scripts move together.
+
+    An event is a call of the engine before it answers, and a row before and after it is written.
+    """
+    append = RecordStore.append
+
+    def observed(store: RecordStore, record: Any) -> None:
+        on_event()
+        append(store, record)
+        on_event()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RecordStore, "append", observed)
+        patch.setattr("gatt.sources.questions.ANSWERED_AT_ONCE", 3)
+        engine = CompanyEngine(on_event)
+        config = replace(ASKED, num=None)
+        return answered_questions(config, None, 7, lambda: engine, PARAMS, path, "tiny")
 
 
 def interrupted(path: Path, at: int) -> bool:
