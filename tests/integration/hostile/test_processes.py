@@ -1,9 +1,8 @@
-"""What only a process of its own shows: its environment, standard streams, and an interrupt."""
+"""What only a process of its own shows: its environment and its standard streams."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -63,21 +62,3 @@ def test_text_that_cannot_be_printed_ends_in_at_most_one_line(
     os.close(out)
     assert done.returncode == status
     assert done.stderr.count(b"\n") == (status == 2), done.stderr
-
-
-def test_an_interrupt_at_the_prompt_is_one_line(world: dict[str, Path], tmp_path: Path) -> None:
-    words = filled("chat --model={base} --max-new-tokens=2", world, {})
-    # In the background of a shell tests inherit a SIGINT that is ignored, and so would the chat.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(
-        [*GATT, *words], cwd=tmp_path, env=environment(), stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as chat:  # fmt: skip
-        signal.signal(signal.SIGINT, before)
-        assert chat.stdout is not None
-        assert chat.stdout.readline()
-        chat.send_signal(signal.SIGINT)
-        _, err = chat.communicate(timeout=100)
-    assert chat.returncode == 130
-    assert b"Traceback" not in err
-    assert err.splitlines()[-1].startswith(b"gatt: ")

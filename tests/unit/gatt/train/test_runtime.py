@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gatt.errors import GattError, StoreError, ToldByMainError
-from gatt.train.runtime import from_everyone, from_main
+from gatt.train.runtime import from_everyone, from_main, leave
 
 SCRIPT = """
 import atexit, sys
@@ -22,14 +22,19 @@ leave(3)
 """
 
 
-@pytest.mark.parametrize("world_size", ["1", "2"])
-def test_leaving_runs_exit_handlers_flushes_and_keeps_the_status(world_size: str) -> None:
+def test_leaving_runs_exit_handlers_flushes_and_keeps_the_status(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        env={**os.environ, "WORLD_SIZE": world_size},
+        env={**os.environ, "WORLD_SIZE": "2"},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "written handler\n"), done.stderr
+    # A process alone ends as any other.
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with pytest.raises(SystemExit, match="3"):
+        leave(3)
 
 
 def fail() -> int:

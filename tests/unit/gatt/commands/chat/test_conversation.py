@@ -223,6 +223,21 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Recorder], list[obj
     return make
 
 
+def test_ctrl_c_ends_the_command_whoever_types(piped, monkeypatch, capsys) -> None:
+    class Interrupted(io.StringIO):
+        def __next__(self):
+            raise KeyboardInterrupt
+
+    piped("", Recorder())
+    monkeypatch.setattr(sys, "stdin", Interrupted())
+    assert main(["chat", "--model=m"]) == 130
+    assert capsys.readouterr().err.splitlines()[-1].startswith("gatt: interrupted")
+    # At the prompt of a terminal it is how people leave.
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: next(sys.stdin))
+    assert main(["chat", "--model=m"]) == 0
+
+
 def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp_path) -> None:
     write_variables(tmp_path, {"enable_thinking": False, "mode": "short"})
     asked = piped("", Recorder())

@@ -71,6 +71,7 @@ def answer(content: Any = "Hi", finish: Any = "stop", **message: Any) -> bytes:
          Generation("", "other", 4, "error")),
         (answer(None), Generation("", "other", 4, "stop without content")),
         (answer({"a": 1}, "x" * 99), Generation("", "other", 4, "x" * 40)),
+        (answer(7), Generation("", "other", 4, "stop without content")),
     ],
 )  # fmt: skip
 def test_replies(body: bytes, expected: Generation) -> None:

@@ -114,9 +114,10 @@ def test_a_beginning_is_given_to_servers_that_go_on_with_it() -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [*STATUSES, *BROKEN, "endless", BOMB, Answer(200, NESTED), Answer(500, NESTED)],
+    [*STATUSES, *BROKEN, "endless", BOMB, Answer(200, NESTED), Answer(500, NESTED),
+     Answer(200, b"x", {"Content-Encoding": "gzip"})],
     ids=lambda fault: fault if isinstance(fault, str) else f"{fault.status}",
-)
+)  # fmt: skip
 def test_every_fault_is_tried_again_and_never_a_reply(fault: str | Answer) -> None:
     asked = [request("a"), request("b")]
     with FaultyServer(first(fault)) as server:
@@ -286,6 +287,10 @@ def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation, c
         (error(400, "use max_completion_tokens"), ("400", "server.max_tokens_field")),
         (error(429, "pay", "insufficient_quota"), ("429", "pay", "quota")),
         (Answer(307, b"", {"Location": "https://b/v1"}), ("307", "https://b/v1", "server.urls")),
+        (
+            Answer(307, b"", {"Location": "file:///etc/passwd"}),
+            ("307", "file:///etc", "server.urls"),
+        ),
     ],
 )
 def test_what_will_not_heal_ends_at_once_in_one_line(answer: Answer, facts) -> None:
