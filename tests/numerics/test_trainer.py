@@ -21,14 +21,14 @@ from gatt.train.run import train
 from gatt.train.trainer import RowTrainer
 from tests.support.models.combs import combs_of
 from tests.support.models.first_step import randomise_lora_b, ready, record_steps
-from tests.support.models.tiny import sample, save_tiny_model, write_samples
+from tests.support.models.tiny import sample, save_tiny_model, tiny_run, write_samples
 
 TOLERANCE = 1e-5
 
 
 @pytest.fixture
 def make_config(tmp_path: Path) -> Any:
-    model = save_tiny_model(tmp_path / "model")
+    save_tiny_model(tmp_path / "model")
     # Of unequal length, with gaps, one turn alone, and one without an instruction.
     samples = [
         sample(1, 3),
@@ -39,17 +39,8 @@ def make_config(tmp_path: Path) -> Any:
     path = write_samples(tmp_path / "samples.jsonl", samples)
 
     def make(name: str, **changes: Any) -> TrainConfig:
-        settings: dict[str, Any] = {
-            "model": str(model),
-            "samples": (path,),
-            "output_dir": tmp_path / name,
-            "logging_steps": 1,
-            "max_grad_norm": 0.0,
-            "max_steps": 1,
-            "report_to": "none",
-            "disable_tqdm": True,
-        }
-        return TrainConfig(**{**settings, **changes})
+        fixed = {"max_grad_norm": 0.0, "max_steps": 1, "gradient_accumulation_steps": 8}
+        return replace(tiny_run(tmp_path / "model", path, tmp_path / name), **fixed | changes)
 
     return make
 

@@ -8,23 +8,16 @@ from pathlib import Path
 import pytest
 
 from gatt.config.load import save_config
-from gatt.train.config import TrainConfig
 from gatt.train.run_folder import TrainStore
-from tests.support.models.tiny import sample, save_tiny_model, write_samples
+from tests.support.models.tiny import sample, save_tiny_model, tiny_run, write_samples
 from tests.support.sharding.launch import ON_CPU, launched
 
 
 @pytest.mark.processes
 def test_a_second_run_ends_while_the_first_one_trains(tmp_path: Path) -> None:
-    config = TrainConfig(
-        model=str(save_tiny_model(tmp_path / "model")),
-        samples=(write_samples(tmp_path / "s.jsonl", [sample(i, 2) for i in range(4)]),),
-        output_dir=tmp_path / "out",
-        max_steps=1,
-        gradient_accumulation_steps=1,
-        disable_tqdm=True,
-        report_to="none",
-    )
+    samples = write_samples(tmp_path / "s.jsonl", [sample(i, 2) for i in range(4)])
+    model = save_tiny_model(tmp_path / "model")
+    config = tiny_run(model, samples, tmp_path / "out", max_steps=1)
     save_config(config, tmp_path / "c.yaml")
 
     lock = TrainStore(config.output_dir, {}).lock()

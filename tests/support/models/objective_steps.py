@@ -14,7 +14,7 @@ from gatt.data.sample import GattSample
 from gatt.train.config import LoraSettings, TrainConfig
 from tests.support.models.first_step import logged, record_steps
 from tests.support.models.foreign_templates import FOREIGN
-from tests.support.models.tiny import write_samples
+from tests.support.models.tiny import tiny_run, write_samples
 
 TOLERANCE = 2e-5
 ARCHITECTURES: dict[str, dict[str, Any]] = {
@@ -42,24 +42,12 @@ def run_of(
         eos_token_id=tokenizer.eos_token_id, initializer_range=0.2, **ARCHITECTURES[architecture],
     )  # fmt: skip
     AutoModelForCausalLM.from_config(config).save_pretrained(folder / "model")
-    write_samples(folder / "samples.jsonl", samples)
-    told: dict[str, Any] = {
-        "gradient_accumulation_steps": 1,
+    fixed = {
+        "lora": LoraSettings(r=4, lora_alpha=8), "max_grad_norm": 0.0, "max_steps": 1,
         "per_device_train_batch_size": len(samples),
-        **settings,
-    }
-    return TrainConfig(
-        model=str(folder / "model"),
-        samples=(folder / "samples.jsonl",),
-        output_dir=folder / "out",
-        lora=LoraSettings(r=4, lora_alpha=8),
-        max_grad_norm=0.0,
-        logging_steps=1,
-        max_steps=1,
-        report_to="none",
-        disable_tqdm=True,
-        **told,
-    )
+    }  # fmt: skip
+    path = write_samples(folder / "samples.jsonl", samples)
+    return tiny_run(folder / "model", path, folder / "out", **fixed | settings)
 
 
 def randomise_lora_a(model: torch.nn.Module) -> None:

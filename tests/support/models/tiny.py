@@ -13,6 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget
+from gatt.train.config import TrainConfig
 from tests.support.runs.stages import write_jsonl
 
 CHATML = (
@@ -94,6 +95,15 @@ def save_tiny_model(folder: Path, template: str | None = CHATML, **changes: Any)
     tokenizer.save_pretrained(folder)
     tiny_llama(tokenizer, **changes).save_pretrained(folder)
     return folder
+
+
+def tiny_run(model: object, samples: Path, output_dir: Path, **changes: Any) -> TrainConfig:
+    """Return a run of two steps of a row each, which logs every step and reports to nobody."""
+    settings = {
+        "model": str(model), "samples": (samples,), "output_dir": output_dir, "max_steps": 2,
+        "gradient_accumulation_steps": 1, "logging_steps": 1, "report_to": "none", "disable_tqdm": True,
+    }  # fmt: skip
+    return TrainConfig(**settings | changes)
 
 
 def instruction(text: str = "Always answer in French.") -> Instruction:
