@@ -13,7 +13,6 @@ from eval.cases.draw import make_cases
 from eval.config import EvalConfig
 from eval.records.case import Case, Reply
 from eval.rollout.roll_out import roll_out
-from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.verdict import judge_by_rules
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
@@ -292,14 +291,11 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
         ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]"),
         ({"arms": ("all",), "adapters": {"all": Path("a")}}, "arm 'all'"),
         ({"adapters": {"base": Path("a")}}, "adapters has 'base'"),
-        ({"baseline": "other"}, "baseline is 'other'"),
-        ({"judge": JudgeConfig(arms=("other",))}, r"judge.arms has 'other'"),
         ({"probe_turns": (0,)}, r"probe_turns is \[0\]"),
         ({"num_turns": 3}, "turn 4 .* num_turns is 3"),
         ({"switch": LATE_SWITCH}, "switch at turn 9 .* source.min_turns is 4"),
         ({"switch": SWITCH, "turns": (1,)}, "switch.min_turn is 4, .* turn 3"),
         ({"num_dialogues": 0}, "num_dialogues or num_plain"),
-        ({"batch_cases": 0}, "batch_cases is 0"),
         ({"cases": Path("c"), "num_turns": 4}, "cases with num_turns"),
     ],
 )  # fmt: skip

@@ -23,7 +23,7 @@ from gatt.models.chat_template import render
 from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
-from gatt.train.config import DistilSettings, LoraSettings, PreferenceSettings
+from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, write_samples
@@ -165,31 +165,6 @@ def test_what_is_no_number_stops_before_the_step(
     for name, weight in trainer.model.named_parameters():
         if name in before:
             assert torch.equal(weight, before[name])
-
-
-@pytest.mark.parametrize(
-    ("settings", "facts"),
-    [
-        ({"beta": 0.0}, ["beta is 0.0"]),
-        ({"loss_type": ("sft",)}, ["['sft']"]),
-        ({"loss_type": ("sigmoid", "sigmoid")}, ["['sigmoid', 'sigmoid']"]),
-        ({"loss_weights": (1.0, 2.0)}, ["[1.0, 2.0]"]),
-        ({"loss_weights": (-1.0,), "beta": -1.0}, ["beta is -1.0", "[-1.0]"]),
-    ],
-)
-def test_preferences_that_cannot_be(settings: dict[str, Any], facts: list[str]) -> None:
-    with pytest.raises(ConfigError) as error:
-        PreferenceSettings(**settings)
-    assert all(fact in str(error.value) for fact in facts)
-
-
-@pytest.mark.parametrize(
-    ("settings", "fact"),
-    [({"coef": 0.0}, "coef is 0.0"), ({"context_turns": -1}, "context_turns is -1")],
-)
-def test_distillation_that_cannot_be(settings: dict[str, Any], fact: str) -> None:
-    with pytest.raises(ConfigError, match=fact):
-        DistilSettings(**settings)
 
 
 def test_an_adapter_without_a_base_to_hold_to(make: Any, tmp_path: Path) -> None:
