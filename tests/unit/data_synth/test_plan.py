@@ -85,8 +85,6 @@ def test_the_seed_changes_instructions_and_in_which_order_dialogues_come_again(c
     assert [p.instruction is None for p in one] == [p.instruction is None for p in two]
     assert [p.instruction for p in one] != [p.instruction for p in two]
     assert [p.dialogue for p in one] != [p.dialogue for p in two]
-    # A larger plan begins with the smaller one.
-    assert one[:13] == plan(catalog, 13)
 
 
 @pytest.mark.parametrize(("share", "num_plain"), [(0.0, 0), (0.15, 6), (0.5, 20), (1.0, 40)])
