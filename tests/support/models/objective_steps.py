@@ -25,11 +25,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 
 
 def run_of(
-    folder: Path,
-    template: str,
-    architecture: str,
-    samples: Sequence[GattSample],
-    **settings: Any,
+    folder: Path, template: str, architecture: str, samples: Sequence[GattSample], **settings: Any
 ) -> TrainConfig:
     """Return the run of a random model under a template; one step takes all samples."""
     tokenizer = next(one for one in FOREIGN if one.id == template).tokenizer()

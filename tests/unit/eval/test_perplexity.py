@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.perplexity import (
-    PerplexityConfig,
-    as_rows,
-    measure_perplexity,
-    perplexity,
-)
+from eval.perplexity import PerplexityConfig, as_rows, measure_perplexity, perplexity
 from gatt.data.dialogue import Dialogue
 from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import ConfigError, DataError, StoreError

@@ -107,8 +107,7 @@ def test_mistakes_in_the_words_are_one_line(
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["--train.learning-rate", "1e-3", "x.jsonl"], ["x.jsonl", "train.learning_rate=1e-3"]],
+    "words", [["--train.learning-rate", "1e-3", "x.jsonl"], ["x.jsonl", "train.learning_rate=1e-3"]]
 )
 def test_overrides_reach_the_configuration_and_spare_the_positional(
     commands: Commands, tmp_path: Path, words: list[str]

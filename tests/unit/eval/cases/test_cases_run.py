@@ -24,13 +24,7 @@ from tests.support.runs.case_files import (
     write_case_file,
 )
 from tests.support.runs.stages import RecordingEngine, write_adapter, write_dialogues
-from tests.support.servers.faulty_server import (
-    Answer,
-    Asked,
-    FaultyServer,
-    completion,
-    engine_for,
-)
+from tests.support.servers.faulty_server import Answer, Asked, FaultyServer, completion, engine_for
 
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
 
@@ -152,9 +146,7 @@ def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
     settings = config(tmp_path, rows, turns=(1, 2), probe_turns=(2,), judge=JudgeConfig())
     for _ in range(2):
         results = evaluate(
-            settings,
-            lambda: RecordingEngine(lambda r: "Tea."),
-            lambda: RecordingEngine(judge_says),
+            settings, lambda: RecordingEngine(lambda r: "Tea."), lambda: RecordingEngine(judge_says)
         ).results
         samples = list(read_samples(settings.output_dir / "samples.jsonl"))
         assert Counter(s.twin for s in samples) == {"": 4, "plain-jump": 2, "under-probed": 3}

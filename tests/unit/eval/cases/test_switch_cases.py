@@ -85,10 +85,7 @@ def test_a_template_without_later_system_messages_has_the_user_say_it(caplog) ->
 
 @pytest.mark.parametrize(
     ("settings", "is_moved"),
-    [
-        ({"arms": ("base",)}, False),
-        ({"arms": ("base",), "placement": "first_user"}, True),
-    ],
+    [({"arms": ("base",)}, False), ({"arms": ("base",), "placement": "first_user"}, True)],
 )
 def test_a_later_system_message_that_needs_a_first_one_stands_only_behind_one(
     settings, is_moved

@@ -194,8 +194,7 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finish", "fact"),
-    [("length", "limit of tokens"), ("content_filter", "server")],
+    ("finish", "fact"), [("length", "limit of tokens"), ("content_filter", "server")]
 )
 def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, fact) -> None:
     def reply(request: GenerationRequest) -> str | Generation:

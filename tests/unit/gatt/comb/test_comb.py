@@ -17,10 +17,7 @@ X = IGNORE
 
 def test_expand_by_hand() -> None:
     comb = Comb((1, 2, 3, 4), (X, X, 3, X), (Branch(2, (5, 6), (5, 6)), Branch(4, (7,), (X,))))
-    assert expand(comb) == [
-        Comb((1, 2, 5, 6), (X, X, 5, 6)),
-        Comb((1, 2, 3, 4), (X, X, 3, X)),
-    ]
+    assert expand(comb) == [Comb((1, 2, 5, 6), (X, X, 5, 6)), Comb((1, 2, 3, 4), (X, X, 3, X))]
     assert expand(Comb((1, 2), (X, X))) == []
 
 
@@ -60,9 +57,7 @@ def test_fold_by_hand() -> None:
         (Branch(2, (3, 4), (3, 4)), Branch(5, (7,), (7,)), Branch(6, (8, 9), (8, 9))),
     )
     assert fold(comb) == Comb(
-        (1, 2, 3, 4, 5, 6, 8, 9),
-        (X, X, 3, 4, X, X, 8, 9),
-        (Branch(5, (7,), (7,)),),
+        (1, 2, 3, 4, 5, 6, 8, 9), (X, X, 3, 4, X, X, 8, 9), (Branch(5, (7,), (7,)),)
     )
 
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatt.data.dialogue import (
-    Dialogue,
-    Message,
-    parse_dialogue,
-    parse_messages,
-)
+from gatt.data.dialogue import Dialogue, Message, parse_dialogue, parse_messages
 from gatt.errors import DataError
 
 U, A, S = Message("user", "hi"), Message("assistant", "yo"), Message("system", "be")

@@ -7,14 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gatt.data.instruction import combine
-from gatt.data.switches import (
-    Switch,
-    check_switches,
-    ended,
-    in_force,
-    on_turns,
-    texts_in_force,
-)
+from gatt.data.switches import Switch, check_switches, ended, in_force, on_turns, texts_in_force
 from gatt.errors import DataError
 from tests.support.runs.switched import cancel, hobby, to
 

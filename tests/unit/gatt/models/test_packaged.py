@@ -16,13 +16,7 @@ from gatt.cli import main
 from gatt.errors import ModelError
 from gatt.models import packaged
 from gatt.models.load import resolve
-from gatt.models.packaged import (
-    PACKAGED,
-    PackagedModel,
-    cache_folder,
-    gguf_folder,
-    packaged_folder,
-)
+from gatt.models.packaged import PACKAGED, PackagedModel, cache_folder, gguf_folder, packaged_folder
 
 PARTS = [b"GGUF" + bytes(range(256)) * 40, b"second" * 900, b"third" * 700]
 WHOLE = b"".join(PARTS)

@@ -98,11 +98,7 @@ def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one
 
 @pytest.mark.parametrize(
     ("content", "is_whole", "line"),
-    [
-        (b'{"id": 1}\n{"id": 2', True, 2),
-        (b'{"id": "\xe9"}\n{}\n', True, 1),
-        (None, True, None),
-    ],
+    [(b'{"id": 1}\n{"id": 2', True, 2), (b'{"id": "\xe9"}\n{}\n', True, 1), (None, True, None)],
 )
 def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, line) -> None:
     path = tmp_path / "x.jsonl"

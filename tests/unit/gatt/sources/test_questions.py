@@ -213,9 +213,7 @@ def interrupted(path: Path, at: int) -> bool:
     return False
 
 
-def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(
-    tmp_path: Path,
-) -> None:
+def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(tmp_path: Path) -> None:
     alone = tmp_path / "alone.jsonl"
     events: list[int] = []
     dialogues, report = answer(alone, lambda: events.append(1))

@@ -14,13 +14,7 @@ import pytest
 from eval.metrics.ability import able_instructions
 from eval.metrics.curves import curves
 from eval.records.samples import Sample
-from eval.report.data.runs import (
-    compared,
-    joined,
-    read_runs,
-    refuse_own_files,
-    samples_of,
-)
+from eval.report.data.runs import compared, joined, read_runs, refuse_own_files, samples_of
 from eval.report.data.selection import Curves, headline, percent
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict

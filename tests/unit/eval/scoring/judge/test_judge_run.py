@@ -176,9 +176,7 @@ def coaxed(code: Callable[[str], str], before: str = "") -> list[Sample]:
 
 
 def statuses(
-    path: Path,
-    samples: Sequence[Sample],
-    reply: Callable[[GenerationRequest], str] = strict_judge,
+    path: Path, samples: Sequence[Sample], reply: Callable[[GenerationRequest], str] = strict_judge
 ) -> dict[str, str]:
     found = judge_samples(
         samples, JUDGE_ALL, path / "judgements.jsonl", lambda: RecordingEngine(reply)

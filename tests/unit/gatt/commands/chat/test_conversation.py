@@ -151,9 +151,7 @@ def terminal(talk: Chat, *lines: str) -> str:
 
 def test_margin_shows_mark_and_evidence() -> None:
     talk, _ = chat(
-        "I love tennis, it is my favourite thing.",
-        "It rains in the hills today.",
-        first=TENNIS,
+        "I love tennis, it is my favourite thing.", "It rains in the hills today.", first=TENNIS
     )
     out = terminal(talk, "Hello", "", "Weather?", "/quit", "never read")
     assert "instruction, given once: You enjoy tennis.\n" in out

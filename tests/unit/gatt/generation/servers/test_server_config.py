@@ -78,8 +78,7 @@ def test_the_key_comes_from_the_environment(monkeypatch, value, named, expected)
 
 
 @pytest.mark.parametrize(
-    "settings",
-    ["api_key_env: gsk_hunter2", "extra_body: {token: hunter2}", "api_key: hunter2"],
+    "settings", ["api_key_env: gsk_hunter2", "extra_body: {token: hunter2}", "api_key: hunter2"]
 )
 def test_a_key_in_a_file_is_refused_without_showing_it(tmp_path, settings: str) -> None:
     path = tmp_path / "c.yaml"
