@@ -118,22 +118,12 @@ def test_equal_to_two_forwards_a_target(
         {"layout": "expanded", "gradient_accumulation_steps": 4},
         {"pack_rows": True, "per_device_train_batch_size": 1},
         {"history": "sampled"},
-        {
-            "history": "sampled",
-            "distil": CONTEXT_FREE,
-            "pack_rows": True,
-            "per_device_train_batch_size": 1,
-        },
+        {"history": "sampled", "distil": CONTEXT_FREE, "pack_rows": True, "per_device_train_batch_size": 1},
         # Rows of a target or two, the last of them behind a shorter history.
         {"max_length": 250, "max_tokens_per_row": 250, "gradient_accumulation_steps": 4},
-        {
-            "distil": REVERSE,
-            "max_length": 310,
-            "max_tokens_per_row": 310,
-            "gradient_accumulation_steps": 4,
-        },
+        {"distil": REVERSE, "max_length": 310, "max_tokens_per_row": 310, "gradient_accumulation_steps": 4},
     ],
-)
+)  # fmt: skip
 def test_the_same_however_it_is_laid_out(
     changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

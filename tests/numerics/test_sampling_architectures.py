@@ -55,10 +55,7 @@ EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 2}
 NOT_SHARING: dict[str, tuple[str, dict[str, Any]]] = {
     "mamba": ("recurrent layers", {"state_size": 4, "time_step_rank": 4}),
     "lfm2": ("layers of type conv", {"layer_types": ["conv", "full_attention"], "conv_L_cache": 3}),
-    "phi3": (
-        "beyond 128 tokens",
-        {"rope_parameters": LONG_ROPE, "original_max_position_embeddings": 128},
-    ),
+    "phi3": ("beyond 128 tokens", {"rope_parameters": LONG_ROPE, "original_max_position_embeddings": 128}),
     "phimoe": ("do not declare their sliding window", {"sliding_window": 37, **EXPERTS}),
     "phimoe_long": (
         "beyond 128 tokens",
@@ -68,7 +65,7 @@ NOT_SHARING: dict[str, tuple[str, dict[str, Any]]] = {
             **EXPERTS,
         },
     ),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -104,14 +104,10 @@ def test_every_command_is_one_that_runs(
 @pytest.mark.parametrize(
     ("guide", "catalog", "families"),
     [
-        (
-            "dental_clinic",
-            "instructions",
-            ("clinic", "errands", "leisure", "other_bot", "services"),
-        ),
+        ("dental_clinic", "instructions", ("clinic", "errands", "leisure", "other_bot", "services")),
         ("own_data", "my_catalog", ("support",)),
     ],
-)
+)  # fmt: skip
 def test_catalogues_of_the_guides_are_sound(
     guide: str, catalog: str, families: tuple[str, ...], folder: Path
 ) -> None:

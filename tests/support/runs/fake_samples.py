@@ -56,19 +56,14 @@ NAPOLEON = (
 VALUES = (
     ("language", "French", "train", FRENCH),
     ("figure", "Napoleon", "train", NAPOLEON),
-    (
-        "language",
-        "Arabic",
-        "heldout_value",
-        ("كان هادئًا، شكرًا لسؤالك! بقيت في البيت وقرأت كتابًا جيدًا.",),
-    ),
+    ("language", "Arabic", "heldout_value", ("كان هادئًا، شكرًا لسؤالك! بقيت في البيت وقرأت كتابًا جيدًا.",)),
     (
         "figure",
         "Marie Curie",
         "heldout_value",
         ("I spent it in the laboratory, as radium keeps no holidays.",),
     ),
-)
+)  # fmt: skip
 
 
 def instruction(

@@ -60,11 +60,8 @@ RUNS: dict[str, tuple[list[GattSample], dict[str, Any]]] = {
             "per_device_train_batch_size": 1,
         },
     ),
-    "distil": (
-        PAIRS,
-        {"objective": "distil", "plain_loss": "kl", "per_device_train_batch_size": 1},
-    ),
-}
+    "distil": (PAIRS, {"objective": "distil", "plain_loss": "kl", "per_device_train_batch_size": 1}),
+}  # fmt: skip
 """Samples, and settings beside the common ones."""
 IN_PIECES = ("pieces", "kl", "head", "preference", "distil")
 """Runs whose processes have many pieces each, and different numbers of them."""

@@ -57,12 +57,9 @@ def rewritten(
         ("Send them back within 30 days.", ("free returns.",)),
         ("Send them back within 30 days. The slip is in the box.", ("free returns.",)),
         ("It is ready. Send it within 30 days. Use the slip.", ("free returns.",)),
-        (
-            "I am sorry. When did you buy them?",
-            ("When did you buy them?", "when did you buy them?"),
-        ),
+        ("I am sorry. When did you buy them?", ("When did you buy them?", "when did you buy them?")),
     ],
-)
+)  # fmt: skip
 def test_a_program_adds_what_a_reply_lacks_and_keeps_its_words(own, ends) -> None:
     target, engine = rewritten(own, "No.")
     assert (target.kind, target.attempts, target.rejected) == ("composed", 0, own)

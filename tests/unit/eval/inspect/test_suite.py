@@ -35,12 +35,9 @@ def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
         ({"arm": "base"}, "^arm is 'base': expected one of once, reminder$"),
         ({"engine.model": "x"}, r"^'engine\.model' cannot be set under Inspect, .*$"),
         ({"turn": [1]}, r"unknown key 'turn', did you mean 'turns'\?$"),
-        (
-            {"suite": "none", "source": {"name": "questions"}},
-            "^source.name is 'questions': no model",
-        ),
+        ({"suite": "none", "source": {"name": "questions"}}, "^source.name is 'questions': no model"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_used_is_one_line(settings, message) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         prepared({"suite": "behaviour", "arm": "once"} | settings)

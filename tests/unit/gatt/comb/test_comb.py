@@ -64,10 +64,7 @@ def test_fold_by_hand() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: Branch(0, (1, 2), (1,)),
-            "a branch of 2 tokens with 1 labels after 0 trunk tokens",
-        ),
+        (lambda: Branch(0, (1, 2), (1,)), "a branch of 2 tokens with 1 labels after 0 trunk tokens"),
         (lambda: Comb((1, 2), (X,)), "a trunk of 2 tokens with 1 labels"),
         (lambda: Comb((1,), (1,)), "the first trunk token has a label"),
         (lambda: Comb((1,), (X,), (Branch(2, (1,), (1,)),)), "forks after token 2 of a trunk of 1"),
@@ -79,12 +76,9 @@ def test_fold_by_hand() -> None:
             lambda: Comb((1, 2), (X, 2), teacher=(Comb((1, 3), (X, 3)),)),
             "a teacher of 1 labels for a comb of 1",
         ),
-        (
-            lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3), 2),
-            "a trunk of 3 tokens does not fit in 2",
-        ),
+        (lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3), 2), "a trunk of 3 tokens does not fit in 2"),
     ],
-)
+)  # fmt: skip
 def test_contracts(make, message) -> None:
     with pytest.raises(DataError, match=message):
         make()

@@ -213,14 +213,10 @@ def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:
         ("model: m\ntrain: null", [], "x.yaml line 2: 'train' is null: expected"),
         ("model: m\nname: 2026-01-02\npair: x", [], "x.yaml line 3: 'pair' is 'x' (str): expected"),
         ("model: m", ["pair=[1, .2e400]"], "command line: 'pair.1' is inf (float): expected"),
-        (
-            "model: m",
-            ["train.num_steps=\udcff"],
-            "command line: 'train.num_steps=\\udcff': broken YAML",
-        ),
+        ("model: m", ["train.num_steps=\udcff"], "command line: 'train.num_steps=\\udcff': broken YAML"),
         (None, [], "configuration: missing key 'model'"),
     ],
-)
+)  # fmt: skip
 def test_a_problem_with_its_place(
     tmp_path: Path, text: str | None, overrides: list[str], expected: str
 ) -> None:

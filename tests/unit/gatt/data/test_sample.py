@@ -85,14 +85,11 @@ def with_turn(**changes) -> str:
             with_turn(reply="", reason=""),
             "line 2: turn 1: expected a target reply or a reason for none, found ne",
         ),
-        (
-            with_turn(reason="cut"),
-            "line 2: turn 1: expected a target reply or a reason for none, found both",
-        ),
+        (with_turn(reason="cut"), "line 2: turn 1: expected a target reply or a reason for none, found both"),
         (with_turn(reply="Bon\udc00jour"), "line 2: half a character"),
         (broken(id="\ud800"), "line 2: half a character"),
     ],
-)
+)  # fmt: skip
 def test_broken_line(tmp_path, line, message) -> None:
     path = tmp_path / "samples.jsonl"
     good = json.dumps(sample(1, None).as_dict())

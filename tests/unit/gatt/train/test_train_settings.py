@@ -147,13 +147,10 @@ def infinite_slope(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        (
-            lambda logits, _: logits.sum() * math.nan,
-            r"loss is nan: lower learning_rate \(now 0\.0002",
-        ),
+        (lambda logits, _: logits.sum() * math.nan, r"loss is nan: lower learning_rate \(now 0\.0002"),
         (infinite_slope, "gradient norm is"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_number_stops_before_the_step(
     make: Any, monkeypatch: pytest.MonkeyPatch, loss: Any, message: str
 ) -> None:

@@ -254,21 +254,15 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
     [
         ("length", Generation(WRONG, "length", 7)),
         (error(400, "This model's maximum context length is 512 tokens."), TOO_LONG),
-        (
-            error(500, "Input length (9 tokens) exceeds the maximum allowed length (8 tokens)."),
-            TOO_LONG,
-        ),
+        (error(500, "Input length (9 tokens) exceeds the maximum allowed length (8 tokens)."), TOO_LONG),
         (Answer(413, b"<html>Payload Too Large</html>"), TOO_LONG),
-        (
-            Answer(422, {"detail": [{"loc": ["max_tokens"], "msg": "must be > 0", "input": -4}]}),
-            TOO_LONG,
-        ),
+        (Answer(422, {"detail": [{"loc": ["max_tokens"], "msg": "must be > 0", "input": -4}]}), TOO_LONG),
         (Answer(200, {"error": {"code": 400, "message": "prompt is too long"}}), TOO_LONG),
         ("eos", Generation(WRONG, "other", 7, "eos")),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
         ("content_filter", Generation(WRONG, "content_filter", 7)),
     ],
-)
+)  # fmt: skip
 def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation, caplog) -> None:
     with FaultyServer(always(answer)) as server:
         asked = [request("a"), request("b")]
@@ -287,12 +281,9 @@ def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation, c
         (error(400, "use max_completion_tokens"), ("400", "server.max_tokens_field")),
         (error(429, "pay", "insufficient_quota"), ("429", "pay", "quota")),
         (Answer(307, b"", {"Location": "https://b/v1"}), ("307", "https://b/v1", "server.urls")),
-        (
-            Answer(307, b"", {"Location": "file:///etc/passwd"}),
-            ("307", "file:///etc", "server.urls"),
-        ),
+        (Answer(307, b"", {"Location": "file:///etc/passwd"}), ("307", "file:///etc", "server.urls")),
     ],
-)
+)  # fmt: skip
 def test_what_will_not_heal_ends_at_once_in_one_line(answer: Answer, facts) -> None:
     with FaultyServer(always(answer)) as server:
         with pytest.raises(GenerationError) as caught:
