@@ -90,9 +90,7 @@ def test_samples_are_made_end_to_end(served: EngineConfig, tmp_path: Path) -> No
     assert (again.num_new, again.num_targets) == (0, result.num_targets)
 
 
-def test_verdicts_are_those_of_the_local_model_and_its_adapter(
-    served: EngineConfig, adapter: Path, tmp_path: Path
-) -> None:
+def test_verdicts_are_those_of_the_local_model_and_its_adapter(served, adapter, tmp_path) -> None:
     local = dialogue_config(
         tmp_path,
         output_dir=tmp_path / "local",

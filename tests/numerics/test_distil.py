@@ -104,9 +104,7 @@ CONTEXT_FREE = DistilSettings(context_turns=0, brief="Be brief.", coef=0.5)
         ("qwen2_5", "gemma2", CONTEXT_FREE),
     ],
 )
-def test_equal_to_two_forwards_a_target(
-    template: str, architecture: str, settings: DistilSettings, tmp_path: Path
-) -> None:
+def test_equal_to_two_forwards_a_target(template, architecture, settings, tmp_path) -> None:
     config = run_of(tmp_path, template, architecture, placement="first_user", distil=settings)
     assert_step_as_written_out(config)
 
@@ -124,9 +122,7 @@ def test_equal_to_two_forwards_a_target(
         {"distil": REVERSE, "max_length": 310, "max_tokens_per_row": 310, "gradient_accumulation_steps": 4},
     ],
 )  # fmt: skip
-def test_the_same_however_it_is_laid_out(
-    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_however_it_is_laid_out(changes, tmp_path, monkeypatch) -> None:
     """With pieces of five tokens, which part every reply, against rows written out."""
     config = run_of(tmp_path, "qwen2_5", "llama", placement="first_user", **changes)
     monkeypatch.setattr("gatt.comb.pieces.PIECE", 5 * 400)

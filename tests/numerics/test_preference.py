@@ -120,9 +120,7 @@ RPO = PreferenceSettings(beta=0.2, loss_type=("sigmoid", "sft"), loss_weights=(1
         ("phi3", "gemma2", RPO),
     ],
 )
-def test_equal_to_trl_s_dpo_on_the_rows(
-    template: str, architecture: str, settings: PreferenceSettings, tmp_path: Path
-) -> None:
+def test_equal_to_trl_s_dpo_on_the_rows(template, architecture, settings, tmp_path) -> None:
     config = run_of(tmp_path, template, architecture, preference=settings)
     expected = step_of_trl(tmp_path, config)
     trainer = ready(config)
@@ -159,9 +157,7 @@ def test_equal_to_trl_s_dpo_from_the_adapter_that_training_starts_from(tmp_path:
         {"max_length": 310, "max_tokens_per_row": 310, "gradient_accumulation_steps": 4},
     ],
 )
-def test_the_same_however_it_is_laid_out(
-    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_however_it_is_laid_out(changes, tmp_path, monkeypatch) -> None:
     """With pieces of five tokens, which part every reply, against all at once."""
     kept = {key: changes[key] for key in changes if key == "history"}
     expected = step_of(ready(run_of(tmp_path, "qwen2_5", "llama", preference=RPO, **kept)))

@@ -76,9 +76,7 @@ def error(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "kind"), KINDS)
-def test_two_processes_train_what_one_trains(
-    name: str, kind: str, folder: Path, one: dict[str, Any]
-) -> None:
+def test_two_processes_train_what_one_trains(name, kind, folder, one) -> None:
     words = ("tests.support.sharding.runs", str(folder), name)
     # DDP needs no help to run on a CPU.
     is_plain = kind == "MULTI_CPU"
@@ -105,9 +103,7 @@ def test_two_processes_train_what_one_trains(
         assert error(resumed, whole) == 0, run_name
 
 
-def test_sharding_that_would_be_ignored_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sharding_that_would_be_ignored_is_refused(folder, monkeypatch) -> None:
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(ConfigError, match=r"FSDP.*ACCELERATE_USE_CPU"):
         train(config_of(folder, "cpu", "equal", 1))

@@ -132,9 +132,7 @@ def test_gradient_checkpointing_changes_nothing(make_config: Any) -> None:
         {"gradient_accumulation_steps": 4, "gradient_checkpointing": True},
     ],
 )
-def test_kl_is_the_same_in_all_layouts(
-    make_config: Any, history: str, changes: dict[str, Any]
-) -> None:
+def test_kl_is_the_same_in_all_layouts(make_config, history, changes) -> None:
     settings: dict[str, Any] = {"plain_loss": "kl", "plain_kl_coef": 3.0, "history": history}
     one_each = make_config("comb", layout="comb", gradient_accumulation_steps=4, **settings)
     other = make_config("other", **{"gradient_accumulation_steps": 1, **settings, **changes})
@@ -216,9 +214,7 @@ def interrupt_at(monkeypatch: pytest.MonkeyPatch, micro_batch: int) -> None:
 
 
 @pytest.mark.parametrize("load_in_4bit", [False, True])
-def test_resumed_equals_uninterrupted_to_the_bit(
-    make_config: Any, monkeypatch: pytest.MonkeyPatch, load_in_4bit: bool
-) -> None:
+def test_resumed_equals_uninterrupted_to_the_bit(make_config, monkeypatch, load_in_4bit) -> None:
     settings: dict[str, Any] = {
         "max_steps": 7,
         "gradient_accumulation_steps": 2,
@@ -267,9 +263,7 @@ def dequantised(folder: Path, target: Path) -> Any:
 
 
 @pytest.mark.parametrize("layout", ["comb", "expanded"])
-def test_four_bits_equal_the_weights_that_they_stand_for(
-    make_config: Any, tmp_path: Path, layout: str
-) -> None:
+def test_four_bits_equal_the_weights_that_they_stand_for(make_config, tmp_path, layout) -> None:
     """The type of the run is float32: each weight is what its 4 bits say, to the last digit."""
     dequantised(tmp_path / "model", tmp_path / "wide")
     settings = {"layout": layout, "plain_loss": "kl", "gradient_accumulation_steps": 10}

@@ -127,9 +127,7 @@ def test_every_file_has_a_line_and_those_for_many_processes_one_for_many_machine
 
 
 @pytest.mark.parametrize(("path", "line"), LINES)
-def test_a_launch_line_starts_the_training_that_the_file_describes(
-    path: Path, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launch_line_starts_the_training_that_the_file_describes(path, line, monkeypatch) -> None:
     monkeypatch.chdir(CONFIGS.parent)
     parser = launch_command_parser()
     words = shlex.split(line.replace("$SLURM_NODEID", "1"))[2:]

@@ -86,9 +86,7 @@ def launched(words: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(("page", "line"), COMMANDS, ids=lambda v: getattr(v, "stem", None))
-def test_every_command_is_one_that_runs(
-    page: Path, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_is_one_that_runs(page, line, folder, monkeypatch) -> None:
     # A page may lean on a file of the guides.
     for other in (*(DOCS / "guides" / f"{guide}.md" for guide in GUIDES), page):
         write_files(other, folder)
@@ -108,9 +106,7 @@ def test_every_command_is_one_that_runs(
         ("own_data", "my_catalog", ("support",)),
     ],
 )  # fmt: skip
-def test_catalogues_of_the_guides_are_sound(
-    guide: str, catalog: str, families: tuple[str, ...], folder: Path
-) -> None:
+def test_catalogues_of_the_guides_are_sound(guide, catalog, families, folder) -> None:
     write_files(DOCS / "guides" / f"{guide}.md", folder)
     found = load_catalog(folder / catalog)
     assert found.families == families

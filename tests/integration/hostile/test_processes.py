@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -32,9 +31,7 @@ def environment(**changes: str | None) -> dict[str, str]:
     ],
     ids=["bare", "wrong"],
 )
-def test_an_odd_environment_changes_nothing(
-    changes: dict[str, str | None], world: dict[str, Path], tmp_path: Path
-) -> None:
+def test_an_odd_environment_changes_nothing(changes, world, tmp_path) -> None:
     words = filled("report {evaluated} --output=page.html", world, {})
     done = subprocess.run(
         [*GATT, *words], cwd=tmp_path, env=environment(**changes), stdin=subprocess.DEVNULL,
@@ -47,9 +44,7 @@ def test_an_odd_environment_changes_nothing(
 @pytest.mark.parametrize(
     ("target", "status"), [("/dev/full", 2), (None, 141)], ids=["full disk", "closed pipe"]
 )
-def test_text_that_cannot_be_printed_ends_in_at_most_one_line(
-    target: str | None, status: int, tmp_path: Path
-) -> None:
+def test_text_that_cannot_be_printed_ends_in_at_most_one_line(target, status, tmp_path) -> None:
     if target:
         out = os.open(target, os.O_WRONLY)
     else:

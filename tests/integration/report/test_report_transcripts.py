@@ -54,9 +54,7 @@ def judged(sample: Sample, verdict: str) -> bool:
         ("verdict", "loose"),
     ],
 )
-def test_each_filter_shows_what_fits_it(
-    open_page: Open, made_samples: list[Sample], name: str, value: str
-) -> None:
+def test_each_filter_shows_what_fits_it(open_page, made_samples, name, value) -> None:
     def fits(sample: Sample) -> bool:
         if name == "verdict":
             return judged(sample, value)

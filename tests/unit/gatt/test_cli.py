@@ -93,9 +93,7 @@ def test_help_lists_every_command_in_the_order_of_the_work_even_one_that_cannot_
         (["show", "--row", "x"], ("--row", "'x'", "`gatt show --help`")),
     ],
 )
-def test_mistakes_in_the_words_are_one_line(
-    commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str], facts: tuple[str, ...]
-) -> None:
+def test_mistakes_in_the_words_are_one_line(commands, capsys, words, facts) -> None:
     def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--row", type=int)
         parser.add_argument("--model")
@@ -147,9 +145,7 @@ def test_options_may_be_spelled_with_either_mark(commands: Commands) -> None:
     assert seen == ["3", "3"]
 
 
-def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(commands, capsys) -> None:
     commands.add("train", raising(AssertionError()), with_config, takes_overrides=True)
     assert main(["train", "--help"]) == 0
     text = capsys.readouterr().out
@@ -168,9 +164,7 @@ def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(
     )
 
 
-def test_every_command_explains_itself_and_has_at_most_ten_keys_that_matter_first(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_command_explains_itself_and_has_at_most_ten_keys_that_matter_first(capsys) -> None:
     for name, module in command_modules().items():
         assert main([*name.split(), "--help"]) == 0
         text = capsys.readouterr().out
@@ -200,9 +194,7 @@ def test_errors_of_a_run_are_one_line_with_their_status(
     assert stderr_line(capsys).startswith(facts)
 
 
-def test_what_the_main_process_reports_is_not_said_again(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_main_process_reports_is_not_said_again(commands, capsys) -> None:
     commands.add("run", raising(ToldByMainError("out: is in use")))
     assert main(["run"]) == 2
     assert capsys.readouterr() == ("", "")
@@ -215,9 +207,7 @@ def test_bugs_propagate(commands: Commands, error: Exception) -> None:
         main(["show"])
 
 
-def test_debug_shows_the_traceback_too(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_debug_shows_the_traceback_too(commands, capsys) -> None:
     commands.add("show", raising(DataError("wrong")))
     for words in (["--debug", "show"], ["show", "--debug"]):
         assert main(words) == 2

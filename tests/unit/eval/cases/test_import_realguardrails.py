@@ -55,9 +55,7 @@ def test_the_last_message_is_judged_by_the_guardrails(tmp_path: Path) -> None:
         ({"guardrails": [1]}, "guardrails"),
     ],
 )
-def test_another_line_is_refused_by_its_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], fact: str
-) -> None:
+def test_another_line_is_refused_by_its_number(tmp_path, capsys, change, fact) -> None:
     assert imported(tmp_path, LINE, LINE | change)[0] == 2
     error = capsys.readouterr().err
     assert "line 2" in error

@@ -56,9 +56,7 @@ def test_a_short_write_is_completed(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert path.read_bytes() == b'{"id": "abcdefgh"}\n'
 
 
-def test_fsync_is_bounded_by_time_and_done_on_close(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fsync_is_bounded_by_time_and_done_on_close(path, monkeypatch) -> None:
     synced: list[int] = []
     store = open_store(path)
     clock = [100.0]

@@ -68,9 +68,7 @@ def test_a_last_line_with_newline_but_broken_json_is_cut_off(path: Path) -> None
     ("line", "found"),
     [(b'{"id": "b', "broken JSON"), (b"[1]", "found list"), (b'{"a": "\xff"}', "broken JSON")],
 )
-def test_a_broken_line_in_the_middle_is_an_error_with_its_number(
-    path: Path, line: bytes, found: str
-) -> None:
+def test_a_broken_line_in_the_middle_is_an_error_with_its_number(path, line, found) -> None:
     fill(path, [{"id": "a"}])
     content = path.read_bytes() + line + b'\n{"id": "c"}\n'
     path.write_bytes(content)
@@ -83,9 +81,7 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(
     open_store(path).__enter__()
 
 
-def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one(
-    tmp_path: Path,
-) -> None:
+def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one(tmp_path) -> None:
     path = tmp_path / "x.jsonl"
     # A byte-order mark and blank lines are no rows.
     path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n\n{"id": 2}')
@@ -110,9 +106,7 @@ def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, lin
 
 
 @pytest.mark.parametrize(("value", "error"), [(float("nan"), ValueError), (object(), TypeError)])
-def test_a_value_that_json_does_not_take_writes_nothing(
-    path: Path, value: object, error: type[Exception]
-) -> None:
+def test_a_value_that_json_does_not_take_writes_nothing(path, value, error) -> None:
     with open_store(path) as store:
         with pytest.raises(error):
             store.append({"id": "a", "value": value})

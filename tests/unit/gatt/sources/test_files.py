@@ -125,9 +125,7 @@ REFUSED: dict[str, tuple[bytes, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("data", "facts"), REFUSED.values(), ids=REFUSED)
-def test_what_a_file_is_stands_in_the_error(
-    tmp_path: Path, data: bytes, facts: tuple[str, ...]
-) -> None:
+def test_what_a_file_is_stands_in_the_error(tmp_path, data, facts) -> None:
     path = tmp_path / "d.jsonl"
     path.write_bytes(data)
     config = SourceConfig(name="jsonl", path=str(path), min_turns=1, max_lost=10**6)

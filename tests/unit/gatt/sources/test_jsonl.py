@@ -38,9 +38,7 @@ def load(
 
 
 @pytest.mark.parametrize("name", ["jsonl", "hub"])
-def test_both_sources_count_alike_with_one_example_each(
-    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_both_sources_count_alike_with_one_example_each(tmp_path, name, caplog) -> None:
     rows = (
         {"id": 7, "conversations": TURNS},
         "",

@@ -256,9 +256,7 @@ def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> N
         (replace(ASKED, num=7), {}),
     ],
 )
-def test_answers_under_other_settings_are_refused(
-    path: Path, config: SourceConfig, changes: dict[str, object]
-) -> None:
+def test_answers_under_other_settings_are_refused(path, config, changes) -> None:
     run(path, Answers())
     kept = path.read_bytes()
     with pytest.raises(StoreError, match=r"dialogues\.jsonl: belongs to another run: fingerprint"):

@@ -42,9 +42,7 @@ def flex_is(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
 
 
 @pytest.mark.parametrize("bf16", [False, True])
-def test_what_is_right_passes_and_the_model_is_as_before(
-    monkeypatch: pytest.MonkeyPatch, bf16: bool
-) -> None:
+def test_what_is_right_passes_and_the_model_is_as_before(monkeypatch, bf16) -> None:
     flex_is(monkeypatch, "nothing")
     model = tiny_model().train()
     before = {name: weight.clone() for name, weight in model.named_parameters()}
@@ -80,9 +78,7 @@ def test_what_fails_is_a_finding() -> None:
 
 
 @pytest.mark.parametrize(("change", "used"), [("nothing", "flex"), ("one token more", "split")])
-def test_a_run_does_not_use_what_is_wrong(
-    make: Any, monkeypatch: Any, caplog: Any, change: str, used: str
-) -> None:
+def test_a_run_does_not_use_what_is_wrong(make, monkeypatch, caplog, change, used) -> None:
     flex_is(monkeypatch, change)
     monkeypatch.setattr("gatt.train.trainer.choose_backend", lambda *_: "flex")
     config = make(layout="comb")

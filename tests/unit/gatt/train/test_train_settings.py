@@ -35,9 +35,7 @@ REASONING = CHATML.replace(
 """Its generation prompt opens reasoning unless it is told not to."""
 
 
-def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(
-    make: Any, tmp_path: Path
-) -> None:
+def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(make, tmp_path) -> None:
     trainer = ready(make(attn_implementation="eager"))
     assert trainer.model.config._attn_implementation == "eager"
     assert trainer.train().global_step == 2
@@ -69,9 +67,7 @@ def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
         ({"load_in_4bit": True}, ModelError, r"load_in_4bit.*ghost-attention\[qlora\]"),
     ],
 )
-def test_what_a_library_or_the_device_refuses(
-    make: Any, monkeypatch: pytest.MonkeyPatch, changes: Any, error: Any, message: str
-) -> None:
+def test_what_a_library_or_the_device_refuses(make, monkeypatch, changes, error, message) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find(name)
@@ -83,9 +79,7 @@ def test_what_a_library_or_the_device_refuses(
     assert not (make().output_dir / "rows").exists() or "lora" in changes
 
 
-def test_a_cpu_with_instructions_for_bfloat16_trains_in_it(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cpu_with_instructions_for_bfloat16_trains_in_it(make, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("gatt.train.arguments.multiplies_bfloat16", lambda: True)
     assert not training_arguments(make()).bf16
     plain, rounded = ready(make(output_dir=tmp_path / "plain")), ready(make(bf16=True))
@@ -151,9 +145,7 @@ def infinite_slope(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         (infinite_slope, "gradient norm is"),
     ],
 )  # fmt: skip
-def test_what_is_no_number_stops_before_the_step(
-    make: Any, monkeypatch: pytest.MonkeyPatch, loss: Any, message: str
-) -> None:
+def test_what_is_no_number_stops_before_the_step(make, monkeypatch, loss, message) -> None:
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
     monkeypatch.setattr("gatt.comb.objectives.targets.cross_entropy", loss)

@@ -160,9 +160,7 @@ ANSWERED: dict[str, Any] = {"answer": Verdict("pass", "says 8", "answers", 1), "
         ),
     ],
 )  # fmt: skip
-def test_the_headline_takes_the_last_turn_up_to_20_that_its_arms_share(
-    parts: list[list[Sample]], said: str
-) -> None:
+def test_the_headline_takes_the_last_turn_up_to_20_that_its_arms_share(parts, said) -> None:
     assert sentence(*parts) == said
 
 

@@ -164,9 +164,7 @@ def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves
         ("all train heldout_value", ["seen", "all instructions", "unseen value"]),
     ],
 )
-def test_a_total_of_one_split_does_not_stand_beside_it(
-    run: Curves, splits: str, shown: list[str]
-) -> None:
+def test_a_total_of_one_split_does_not_stand_beside_it(run, splits, shown) -> None:
     found = difference("gatt", "keeps", 2, 0.1)
     # Of another arm there is a second split.
     records = [

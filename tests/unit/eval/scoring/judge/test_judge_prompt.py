@@ -77,9 +77,7 @@ def test_a_rubric_of_its_own_is_the_criterion_and_completion_hides_the_instructi
         assert ("<<<CRITERION" in prompt_of(asked)[0]) == has_criterion
 
 
-def test_the_configuration_reads_from_yaml_and_says_what_a_verdict_depends_on(
-    tmp_path: Path,
-) -> None:
+def test_the_configuration_reads_from_yaml_and_says_what_a_verdict_depends_on(tmp_path) -> None:
     path = tmp_path / "judge.yaml"
     path.write_text("tasks: [adherence, completion]\nturns: [2, 20]\n", encoding="utf-8")
     config = load_config(JudgeConfig, path)

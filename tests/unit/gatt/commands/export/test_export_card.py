@@ -103,9 +103,7 @@ def test_the_arm_is_the_one_with_the_weights_of_the_adapter(tmp_path: Path) -> N
     [(None, "No such file"), ("[]", "broken"), ('{"schema": 2}', "2, not 3"),
      (f'{{"schema": {SCHEMA}, "run": {{}}}}', "curves")],
 )  # fmt: skip
-def test_results_that_are_missing_broken_or_of_another_schema(
-    tmp_path: Path, text: str | None, fact: str
-) -> None:
+def test_results_that_are_missing_broken_or_of_another_schema(tmp_path, text, fact) -> None:
     assert RESULTS_SCHEMA == SCHEMA
     if text is not None:
         (tmp_path / "results.json").write_text(text, encoding="utf-8")

@@ -52,9 +52,7 @@ def learned(tokenizer: Any, combs: list[Comb]) -> str:
         {"objective": "distil", "history": "mixed"},
     ],
 )
-def test_shows_what_training_trains_on(
-    template: str, layout: str, settings: dict[str, Any]
-) -> None:
+def test_shows_what_training_trains_on(template, layout, settings) -> None:
     tokenizer = tiny_tokenizer(template)
     config = make(layout=layout, **settings)
     plain = [sample(number, 3, is_plain=True) for number in (4, 5, 6)]

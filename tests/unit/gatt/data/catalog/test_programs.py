@@ -64,9 +64,7 @@ def made(name: str, reply: str, **params: Any) -> str | None:
         ("joins_words", {"by": "-"}, PLAIN, "A-spider-has-eight-legs-It-spins"),
     ],
 )  # fmt: skip
-def test_a_plain_reply_in_its_form(
-    name: str, params: dict[str, Any], reply: str, expected: str | None
-) -> None:
+def test_a_plain_reply_in_its_form(name, params, reply, expected) -> None:
     assert made(name, reply, **params) == expected
 
 

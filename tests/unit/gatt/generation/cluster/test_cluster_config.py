@@ -148,9 +148,7 @@ def test_other_weights_of_the_same_name_are_refused(made: list[Any], name: str) 
     assert len(made) == 1
 
 
-def test_workers_that_stand_elsewhere_find_model_and_adapter(
-    made: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_that_stand_elsewhere_find_model_and_adapter(made, tmp_path, monkeypatch) -> None:
     folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
     engine = EngineAnywhere.of(EngineConfig(model="models/llama"), {"gatt": Path("adapter")})
     monkeypatch.chdir(tmp_path)
