@@ -26,19 +26,10 @@ from tests.support.models.combs import VOCABULARY, combs
 
 TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}
 SIZES: dict[str, Any] = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "max_position_embeddings": 256,
-    "pad_token_id": 0,
-    "bos_token_id": None,
-    "eos_token_id": 1,
-    "initializer_range": 0.2,
-}
+    "vocab_size": VOCABULARY, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 256,
+    "pad_token_id": 0, "bos_token_id": None, "eos_token_id": 1, "initializer_range": 0.2,
+}  # fmt: skip
 MIXED = {"sliding_window": 7, "layer_types": ["sliding_attention", "full_attention"]}
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "llama": {},

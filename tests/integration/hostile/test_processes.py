@@ -15,11 +15,8 @@ GATT = [sys.executable, "-m", "gatt"]
 
 def environment(**changes: str | None) -> dict[str, str]:
     given = {
-        **os.environ,
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        **changes,
-    }
+        **os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(sys.path), **changes,
+    }  # fmt: skip
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -74,18 +74,11 @@ def tiny_llama(tokenizer: Any, seed: int = 0, **changes: Any) -> LlamaForCausalL
     """Return a random two-layer Llama in float32 that takes the tokenizer's ids."""
     torch.manual_seed(seed)
     settings = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 512,
-        "tie_word_embeddings": True,
-        "bos_token_id": None,
-        "eos_token_id": tokenizer.eos_token_id,
+        "vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
+        "tie_word_embeddings": True, "bos_token_id": None, "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
-    }
+    }  # fmt: skip
     return LlamaForCausalLM(LlamaConfig(**{**settings, **changes})).eval()
 
 

@@ -106,14 +106,9 @@ def trained(config: TrainConfig) -> dict[str, Any]:
     lines = json.loads(state.read_text(encoding="utf-8"))["log_history"]
     lines = [line for line in lines if "loss" in line]
     keys = (
-        "loss",
-        "grad_norm",
-        "mean_token_accuracy",
-        "plain_kl",
-        "rewards/margins",
-        "distil_kl",
+        "loss", "grad_norm", "mean_token_accuracy", "plain_kl", "rewards/margins", "distil_kl",
         "num_supervised_tokens",
-    )
+    )  # fmt: skip
     return {
         "adapter": str(result.adapter),
         **{key: [line[key] for line in lines if key in line] for key in keys},

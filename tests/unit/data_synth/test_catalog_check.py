@@ -28,13 +28,10 @@ TENNIS = {
 
 def other(**changes):
     chess = {
-        "id": "hobby.chess",
-        "value": "chess",
-        "verbose": ["You enjoy chess and bring it up in every answer."],
-        "terse": "Hobby: chess.",
-        "verifiers": [{"kind": "terms", "any_of": ["chess"]}],
-        "good": ["I lost at chess again last night."],
-    }
+        "id": "hobby.chess", "value": "chess",
+        "verbose": ["You enjoy chess and bring it up in every answer."], "terse": "Hobby: chess.",
+        "verifiers": [{"kind": "terms", "any_of": ["chess"]}], "good": ["I lost at chess again last night."],
+    }  # fmt: skip
     return {**copy.deepcopy(TENNIS), **chess, **changes}
 
 

@@ -44,14 +44,11 @@ OFF = {
     "degenerate": QualityConfig(degenerate=False, repeated_share=None),
     "repetitive": QualityConfig(repeated_share=None),
     "mentions_instruction": QualityConfig(mentions_instruction=False),
-    "says_ai": QualityConfig(says_ai=False),
-    "repeats_prompt": QualityConfig(repeats_prompt=False),
-    "clipped": QualityConfig(clipped=False),
-    "declines": QualityConfig(declines=False),
-    "lost_fact": QualityConfig(keeps_facts=False),
-    "added_fact": QualityConfig(keeps_facts=False),
+    "says_ai": QualityConfig(says_ai=False), "repeats_prompt": QualityConfig(repeats_prompt=False),
+    "clipped": QualityConfig(clipped=False), "declines": QualityConfig(declines=False),
+    "lost_fact": QualityConfig(keeps_facts=False), "added_fact": QualityConfig(keeps_facts=False),
     "wrong": QualityConfig(answers=False),
-}
+}  # fmt: skip
 
 
 def test_every_filter_is_tried_here_has_a_meaning_and_a_switch() -> None:

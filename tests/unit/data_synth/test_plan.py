@@ -69,13 +69,10 @@ def test_the_digest_knows_dialogues_instructions_order_and_number(catalog) -> No
         replace(e, hint="Another hint.") for e in catalog.entries
     ))  # fmt: skip
     digests = {
-        one.digest,
-        make_plan(catalog, seed=1).digest,
-        make_plan(catalog, 41).digest,
+        one.digest, make_plan(catalog, seed=1).digest, make_plan(catalog, 41).digest,
         make_plan(catalog, dialogues=[dialogue(n) for n in (0, 1, 2, 3, 5)]).digest,
-        make_plan(changed).digest,
-        make_plan(catalog, terse_probability=1.0).digest,
-    }
+        make_plan(changed).digest, make_plan(catalog, terse_probability=1.0).digest,
+    }  # fmt: skip
     assert len(digests) == 6
 
 

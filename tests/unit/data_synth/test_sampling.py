@@ -94,12 +94,9 @@ DENTIST = replace(
     families=("hobby", "behaviour"),
     verifiers=(*TENNIS.verifiers, VerifierSpec("terms", {"any_of": ["dental"]})),
     utterances=(
-        "Tennis is my hobby.",
-        "Tennis is fun.",
-        "Are you dental insured?",
-        "Any dental plan?",
+        "Tennis is my hobby.", "Tennis is fun.", "Are you dental insured?", "Any dental plan?",
     ),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -176,14 +176,11 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
         (r.case.id, r.kind, r.turn): judge_by_rules(r, "base", "own", ()).status for r in replies
     }
     assert found == {
-        ("c", "turn", 1): "pass",
-        ("c", "turn", 2): "pass",
-        ("c", "turn", 4): "undecided",
-        ("c", "probe", 2): "pass",
-        ("c", "probe", 4): "undecided",
+        ("c", "turn", 1): "pass", ("c", "turn", 2): "pass", ("c", "turn", 4): "undecided",
+        ("c", "probe", 2): "pass", ("c", "probe", 4): "undecided",
         **{("other", "turn", turn): "pass" for turn in (1, 2, 4)},
         **{("other", "probe", turn): "pass" for turn in (2, 4)},
-    }
+    }  # fmt: skip
     assert not [r for r in engine.requests if r.key.startswith("c/4")]
     # Before an interruption, too.
     said = {"c": [Generation("Fine.", "stop", 2), Generation("", "context_limit", 0)]}

@@ -71,11 +71,6 @@ def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> 
 )  # fmt: skip
 def test_what_is_no_reply_to_any_message(reply: str, user: str, is_flawed: bool) -> None:
     earlier = [
-        "It is eight. Have you a pension plan?",
-        "Yes.",
-        "I am Mia.",
-        "Yes.",
-        "I am Mia!",
-        "Not me.",
-    ]
+        "It is eight. Have you a pension plan?", "Yes.", "I am Mia.", "Yes.", "I am Mia!", "Not me.",
+    ]  # fmt: skip
     assert (flaw_of(reply, user, earlier) is not None) == is_flawed

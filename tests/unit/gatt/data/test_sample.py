@@ -23,12 +23,9 @@ def test_json_and_back(tmp_path) -> None:
     spoken = replace(first.dialogue, messages=(asked, *first.dialogue.messages[1:]))
     samples = [
         GattSample("a", first.dialogue, first.instruction, (first.targets[0], gap), {"seed": 1}),
-        sample(1, None),
-        replace(first, dialogue=spoken),
-        replace(
-            first, targets=(replace(first.targets[0], rejected="Hi."), replace(gap, rejected="So."))
-        ),
-    ]
+        sample(1, None), replace(first, dialogue=spoken),
+        replace(first, targets=(replace(first.targets[0], rejected="Hi."), replace(gap, rejected="So."))),
+    ]  # fmt: skip
     path = write_samples(tmp_path / "samples.jsonl", samples)
     assert list(read_samples(path)) == samples
     assert [(s.family, s.num_targets) for s in samples[:2]] == [("language", 1), ("plain", 1)]

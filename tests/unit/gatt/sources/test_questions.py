@@ -30,17 +30,10 @@ from gatt.sources.questions import (
 from tests.support.runs.stages import RecordingEngine
 
 PROBES = (
-    "Who are you?",
-    "What is your favorite hobby?",
-    "What language do you speak?",
-    "What is your name?",
-    "Where do you live?",
-    "What do you do for a living?",
-    "How old are you?",
-    "What are you best known for?",
-    "Where are you from?",
-    "What do you do in your free time?",
-)
+    "Who are you?", "What is your favorite hobby?", "What language do you speak?", "What is your name?",
+    "Where do you live?", "What do you do for a living?", "How old are you?", "What are you best known for?",
+    "Where are you from?", "What do you do in your free time?",
+)  # fmt: skip
 CONFIG = SourceConfig(name="questions", min_turns=20, max_turns=24, seed=3)
 
 
@@ -76,14 +69,10 @@ def test_scripts_refuse() -> None:
 
 def test_answers_see_the_history_and_those_without_one_are_dropped() -> None:
     ends = {
-        "a": ("Two.", "stop"),
-        "cut": ("It is fine. I would go on", "length"),
-        "open": (" no full stop ", "stop"),
-        "none": ("I would go on and on", "context_limit"),
-        "empty": (" ", "stop"),
-        "withheld": ("", "content_filter"),
-        "full": ("", "context_limit"),
-    }
+        "a": ("Two.", "stop"), "cut": ("It is fine. I would go on", "length"),
+        "open": (" no full stop ", "stop"), "none": ("I would go on and on", "context_limit"),
+        "empty": (" ", "stop"), "withheld": ("", "content_filter"), "full": ("", "context_limit"),
+    }  # fmt: skip
 
     def reply(request: GenerationRequest) -> Generation:
         text, finish = ends[request.group]
@@ -147,12 +136,8 @@ def run(
     path: Path, answers: Answers, config: SourceConfig = ASKED, **changes: Any
 ) -> tuple[list[Dialogue], SourceReport]:
     settings: dict[str, Any] = {
-        "part": None,
-        "num": 9,
-        "params": PARAMS,
-        "model": "tiny",
-        **changes,
-    }
+        "part": None, "num": 9, "params": PARAMS, "model": "tiny", **changes,
+    }  # fmt: skip
     return answered_questions(config, engine=answers, path=path, **settings)
 
 

@@ -29,13 +29,10 @@ from tests.support.texts.fake_lists import difference, fake_lists, training
 
 def tiny() -> dict[str, Any]:
     made = [
-        sample(arm="base", turn=1),
-        sample(arm="base", turn=2, status="fail"),
-        sample(arm="gatt", turn=1),
-        sample(arm="gatt", turn=2),
-        sample(arm="gatt", turn=4, status="undecided"),
+        sample(arm="base", turn=1), sample(arm="base", turn=2, status="fail"), sample(arm="gatt", turn=1),
+        sample(arm="gatt", turn=2), sample(arm="gatt", turn=4, status="undecided"),
         sample(arm="gatt|x", turn=1),
-    ]
+    ]  # fmt: skip
     return fake_results(made)
 
 

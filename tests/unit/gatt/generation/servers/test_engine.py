@@ -84,15 +84,9 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
     assert (counters.num_prompt_tokens, counters.num_cached_tokens) == (9, 6)
     (sent,) = (a for a in server.asked if len(a.body["messages"]) == 3)
     assert sent.body == {
-        "model": MODEL,
-        "messages": [m.as_dict() for m in asked[1].messages],
-        "max_tokens": 16,
-        "temperature": 0.7,
-        "top_p": 0.9,
-        "seed": stream_seed(3, "a/2") % 2**31,
-        **NEUTRAL,
-        "top_k": -1,
-    }
+        "model": MODEL, "messages": [m.as_dict() for m in asked[1].messages], "max_tokens": 16,
+        "temperature": 0.7, "top_p": 0.9, "seed": stream_seed(3, "a/2") % 2**31, **NEUTRAL, "top_k": -1,
+    }  # fmt: skip
     assert sent.headers["authorization"] == f"Bearer {KEY}"
     assert sent.path == "/v1/chat/completions"
 
@@ -220,11 +214,8 @@ def test_servers_of_this_machine_are_asked_without_a_proxy(monkeypatch, proxy: s
             both = OpenAIEngine(MODEL, settings(*local, "http://host.invalid/v1"))
             assert both.generate([request("b")], PARAMS) == [right(request("b"))]
     loopback = (
-        "http://[::1]:8/v1",
-        "http://127.9.9.9/v1",
-        "http://a.localhost/v1",
-        "http://0.0.0.0/v1",
-    )
+        "http://[::1]:8/v1", "http://127.9.9.9/v1", "http://a.localhost/v1", "http://0.0.0.0/v1",
+    )  # fmt: skip
     assert all(map(is_loopback, loopback))
     assert not any(map(is_loopback, ("http://10.0.0.1/v1", "http://localhost.com/v1")))
 
