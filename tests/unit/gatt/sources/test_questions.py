@@ -13,7 +13,7 @@ import pytest
 
 from gatt.data.dialogue import Dialogue
 from gatt.data.hash_split import PARTS, partition
-from gatt.errors import ConfigError, GenerationError, StoreError
+from gatt.errors import ConfigError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
 from gatt.runs.store import RecordStore
@@ -107,24 +107,9 @@ ASKED = replace(CONFIG, min_turns=2, max_turns=2, num=6)
 PARAMS = SamplingParams(max_new_tokens=8)
 
 
-class Answers:
-    """Makes the engine, and keeps count of how often it was asked to and what was asked."""
-
-    def __init__(self, fail_at: int | None = None, silent: str = "") -> None:
-        self.num_made = 0
-        self.asked: list[str] = []
-        self.fail_at = fail_at
-        self.silent = silent
-
-    def __call__(self) -> ScriptedEngine:
-        self.num_made += 1
-        return ScriptedEngine(self.reply)
-
-    def reply(self, request: GenerationRequest) -> str:
-        self.asked.append(request.key)
-        if len(self.asked) - 1 == self.fail_at:
-            raise GenerationError("the server went away")
-        return "" if request.group == self.silent else f"Answer {len(request.messages)}."
+def answering(silent: str = "") -> ScriptedEngine:
+    """Return an engine that answers all scripts but one."""
+    return ScriptedEngine(lambda r: "" if r.group == silent else f"Answer {len(r.messages)}.")
 
 
 @pytest.fixture
@@ -133,12 +118,10 @@ def path(tmp_path: Path) -> Path:
 
 
 def run(
-    path: Path, answers: Answers, config: SourceConfig = ASKED, **changes: Any
+    path: Path, engine: Callable[[], Any] = answering, config: SourceConfig = ASKED, **changes: Any
 ) -> tuple[list[Dialogue], SourceReport]:
-    settings: dict[str, Any] = {
-        "part": None, "num": 9, "params": PARAMS, "model": "tiny", **changes,
-    }  # fmt: skip
-    return answered_questions(config, engine=answers, path=path, **settings)
+    settings: dict[str, Any] = {"part": None, "num": 9, "params": PARAMS, "model": "tiny"}
+    return answered_questions(config, engine=engine, path=path, **settings | changes)
 
 
 class CompanyEngine:
@@ -221,14 +204,12 @@ def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(tmp_
 
 def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> None:
     silent = make_scripts(ASKED, 6)[1].id
-    dialogues, report = run(path, Answers(silent=silent))
+    dialogues, report = run(path, lambda: answering(silent))
     assert silent not in {d.id for d in dialogues}
     assert report.dropped == {"empty reply": 1}
     assert report.num_read == report.num_kept + report.dropped.total() == 6
-    answers = Answers()
-    again, report = run(path, answers)
+    again, report = run(path, lambda: pytest.fail("an engine was made"))
     assert again == dialogues
-    assert answers.num_made == 0
     assert report.dropped == {"no usable reply in an earlier run": 1}
     assert report.num_read == report.num_kept + report.dropped.total() == 6
 
@@ -242,8 +223,8 @@ def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> N
     ],
 )
 def test_answers_under_other_settings_are_refused(path, config, changes) -> None:
-    run(path, Answers())
+    run(path)
     kept = path.read_bytes()
     with pytest.raises(StoreError, match=r"dialogues\.jsonl: belongs to another run: fingerprint"):
-        run(path, Answers(), config, **changes)
+        run(path, config=config, **changes)
     assert path.read_bytes() == kept
