@@ -44,7 +44,7 @@ VALUES = {
         "judge.turns [2,0]", "judge.batch_size 0", "batch_cases 0", "engine.server.urls [ftp://x]",
         "engine.max_rows 0", "engine.max_cache_tokens 0",
     ),
-    "perplexity": ("num_dialogues 0", "skip_dialogues -1", "adapters.base x", "source.name questions"),
+    "perplexity": ("num_dialogues 0", "skip_dialogues -1", "adapters.base x"),
     "pairs": ("replies 1", "samples []", "histories [own,own]", "num_samples 0", "sampling.temperature 0"),
     "export": ("dtype float7", "results nowhere", "model nowhere/at/all", "merge perhaps"),
     "push": ("what nonsense", "results nowhere", "repo_id a/b/c"),
@@ -74,6 +74,7 @@ eval: {output_dir: out, arms: [base], histories: [own], turns: [1], probe_turns:
 """
 ROWS = [
     *each_value(),
+    refused("perplexity of questions", "perplexity --output=out.json --source.name=questions", "source.name"),
     refused("perplexity by a server", at(PERPLEXITY) + " --engine.server.urls=[http://a/v1]", "engine.server"),
     refused("half of a surrogate pair", "chat --model=\ud800", "\\ud800"),
     refused("a path with a line break", "report no\nwhere", "no where"),

@@ -1,4 +1,4 @@
-"""FlexAttention on CPU, which has no backward there: outputs against the whole mask; and the lengths of rows."""
+"""FlexAttention on CPU, which has no backward there: outputs against the whole mask; the lengths of rows."""
 
 from __future__ import annotations
 
