@@ -40,7 +40,6 @@ def prompts(
     tokenizer = load_tokenizer(config.model)
     if config.history == "sampled":
         one = with_sampled_history(one)
-    assert one.instruction
     brief = config.distil.brief
     said = one.instruction.text if brief is None else f"{one.instruction.text} {brief}"
     student = training_view(one.dialogue, one.instruction.text, "first_user")

@@ -95,7 +95,6 @@ def test_help_tells_the_defaults_that_a_part_has_there(tmp_path: Path) -> None:
     assert (source.seed, source.min_turns, source.max_turns) == (3, 20, 20)
     given = ["output_dir=out", "suite=switch", "switch.replace=0.1", "switch.add=0"]
     switch = load_config(EvalConfig, None, given).switch
-    assert switch is not None
     assert (switch.replace, switch.add, switch.cancel, switch.min_turn) == (0.1, 0, 0.3, 10)
 
 

@@ -251,14 +251,12 @@ def test_a_case_file_may_change_the_instruction(tmp_path) -> None:
     (found,) = read_cases(path)
     first, second = found.switches
     assert (first.kind, first.place, second.place) == ("add", "user", "system")
-    assert first.instruction is not None
     assert first.instruction.text == "Speak of tea. Speak of milk."
     assert first.instruction.id == "drink.tea+drink.tea@2"
     assert judged(found, 2, "Milk, no coffee.").status == "fail"
     assert judged(found, 2, "Milk and tea.").status == "pass"
     assert judged(found, 3, "Milk and tea.").status == "fail"
     probe = found.probe_at(2)
-    assert probe is not None
     assert probe.question == "What now?"
 
 

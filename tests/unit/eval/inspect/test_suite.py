@@ -47,7 +47,6 @@ def test_what_cannot_be_used_is_one_line(settings, message) -> None:
 def test_without_inspect_the_import_says_what_to_install(monkeypatch) -> None:
     path = Path(inspect_suite.__file__).with_name("task.py")
     spec = spec_from_file_location("without_inspect", path)
-    assert spec is not None
     assert spec.loader is not None
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     with pytest.raises(

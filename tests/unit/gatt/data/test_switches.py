@@ -28,7 +28,6 @@ def test_in_force_changes_at_the_turn_itself() -> None:
 
 def test_added_holds_with_the_first() -> None:
     held = in_force(TENNIS, (ADD,), 3)
-    assert held is not None
     assert (held.text, held.entries) == (
         "You enjoy tennis. You enjoy chess.",
         ("hobby.tennis", "hobby.chess"),

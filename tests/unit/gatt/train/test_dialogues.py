@@ -24,7 +24,6 @@ def test_a_row_is_a_dialogue_with_its_own_replies_or_with_targets() -> None:
             {"messages": TALK[1:3]}, written, written.as_dict(),
         ]
     )  # fmt: skip
-    assert own.instruction is not None
     assert (own.id, own.instruction.text, own.dialogue.has_system) == (
         "row-1",
         "Speak French.",

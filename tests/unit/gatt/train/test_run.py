@@ -50,7 +50,6 @@ def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
     assert record["result"]["num_supervised_tokens"] == result.num_supervised_tokens
     assert record["provenance"]["versions"]["trl"]
     told = read_training(result.adapter)
-    assert told is not None
     assert (told.num_steps, told.num_used, told.num_samples) == (2, 3, 3)
     assert told.num_supervised_tokens == result.num_supervised_tokens
     assert [step for step, _ in told.loss] == [1, 2]

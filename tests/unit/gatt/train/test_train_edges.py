@@ -125,7 +125,6 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(make, tmp_path, capl
     name = next(n for n in saved if "lora_B" in n)
     assert torch.equal(begun[name.replace(".weight", ".default.weight")], saved[name])
     found = marks_of_second("b")
-    assert found is not None
     assert all(sample(n, 2).dialogue in found for n in (0, 1, 2, 7))
     assert found.entries == {e for n in (0, 1, 2, 7) for e in sample(n, 2).instruction.entries}
     assert not caplog.records
@@ -136,7 +135,6 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(make, tmp_path, capl
     # As it was written before there were entries.
     write_marks(first, TrainedOn.of([sample(0, 2).dialogue]))
     found = marks_of_second("d")
-    assert found is not None
     assert found.entries is None
     assert sample(7, 2).dialogue in found
     assert "does not say which catalogue entries it was trained on" in caplog.text

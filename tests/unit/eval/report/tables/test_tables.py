@@ -65,7 +65,6 @@ def test_a_terminal_shows_the_first_the_last_and_the_headline_s_turn() -> None:
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
     curves = Curves.of(run_results)
     table = rate_table(curves, "keeps")
-    assert table is not None
     assert [(cells[1].text, cells[0].arm) for cells in table.rows[:5]] == [
         ("all instructions", "base"),
         ("all instructions", "gatt"),
@@ -236,7 +235,6 @@ def test_a_rating_of_a_reply_that_was_replaced_is_left_out(caplog) -> None:
     replaced = replace(good, turn=2, reply="Hi!")
     of_talk = replace(good, case="chat-1")
     section = rated_section([good, replaced, of_talk], [case])
-    assert section is not None
     assert [cell.counts for cell in section.tables[0].rows[0]] == ["", "2/2", "1/1", ""]
     assert "1 of 3 ratings" in caplog.text
     assert rated_section([replaced], [case]) is None
