@@ -26,7 +26,7 @@ from gatt.generation.servers.started import start_servers
 from gatt.models.load import load_model
 from gatt.models.packaged import EMBEDDED
 from tests.support.models.engine_prompts import reference
-from tests.support.models.first_step import randomise_lora_b
+from tests.support.models.tiny import randomise
 from tests.support.runs.case_files import dialogue_config
 from tests.support.runs.synth_runs import synth_config
 
@@ -43,7 +43,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(1)
     settings = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules=["q_proj", "v_proj"])
     model = get_peft_model(load_model(EMBEDDED).model, settings)
-    randomise_lora_b(model)
+    randomise(model)
     model.peft_config["default"].base_model_name_or_path = EMBEDDED
     folder = tmp_path_factory.mktemp("adapter")
     model.save_pretrained(folder)

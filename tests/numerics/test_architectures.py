@@ -23,6 +23,7 @@ from gatt.comb.loss import batch_loss, supervised_logits
 from gatt.comb.model_support import packing_problem
 from gatt.comb.objectives.targets import cross_entropy
 from tests.support.models.combs import VOCABULARY, combs
+from tests.support.models.tiny import randomise
 
 TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}
 SIZES: dict[str, Any] = {
@@ -66,9 +67,7 @@ def lora_model(name: str, dtype: torch.dtype, **more: Any) -> Any:
     base = AutoModelForCausalLM.from_config(config, attn_implementation=attention)
     lora = LoraConfig(r=4, target_modules="all-linear", lora_dropout=0.0)
     model = get_peft_model(base, lora, autocast_adapter_dtype=False).to(dtype).eval()
-    for parameter_name, parameter in model.named_parameters():
-        if "lora_B" in parameter_name:
-            torch.nn.init.normal_(parameter, std=0.1)
+    randomise(model, scale=0.1)
     return model
 
 
@@ -147,9 +146,7 @@ def test_a_model_prepared_for_quantised_training() -> None:
     prepared = prepare_model_for_kbit_training(base, use_gradient_checkpointing=True)
     assert {p.dtype for p in prepared.parameters()} == {torch.float32}
     model = get_peft_model(prepared, LoraConfig(r=4, target_modules="all-linear")).train()
-    for key, parameter in model.named_parameters():
-        if "lora_B" in key:
-            torch.nn.init.normal_(parameter, std=0.1)
+    randomise(model, scale=0.1)
     loss, gradients = outcome(model, [[DIALOGUE]], "comb")
     expected, expected_gradients = outcome(model, [expand(DIALOGUE)], "expanded")
     assert loss == pytest.approx(expected, rel=1e-4)

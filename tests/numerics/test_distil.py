@@ -16,9 +16,9 @@ from gatt.models.encoded_view import encode_prompt, encode_reply
 from gatt.models.load import load_tokenizer
 from gatt.train.config import DistilSettings, TrainConfig
 from tests.support.models import objective_steps
-from tests.support.models.first_step import randomise_lora_b, ready
-from tests.support.models.objective_steps import assert_same, randomise_lora_a
-from tests.support.models.tiny import sample
+from tests.support.models.first_step import ready
+from tests.support.models.objective_steps import assert_same
+from tests.support.models.tiny import randomise, sample
 
 SAMPLES = [sample(1, 4, targets=["Oui.", None, "La mer est calme.", "Non !"]), sample(2, 3)]
 NUM_TARGETS = 6
@@ -71,8 +71,8 @@ def written_out(
     model: Any, config: TrainConfig
 ) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
     """Return loss and gradients of one step, two plain forwards a target."""
-    randomise_lora_a(model)
-    randomise_lora_b(model)
+    randomise(model, "lora_A", 0.2, seed=2)
+    randomise(model)
     total, num_tokens, num_targets = torch.zeros(()), 0, 0
     for own, read, reply in (turn for one in SAMPLES for turn in prompts(one, config)):
         with torch.no_grad(), model.disable_adapter():

@@ -21,7 +21,7 @@ from gatt.train.config import PreferenceSettings, TrainConfig
 from tests.support.models import objective_steps
 from tests.support.models.first_step import logged, ready
 from tests.support.models.objective_steps import assert_same
-from tests.support.models.tiny import sample
+from tests.support.models.tiny import randomise, sample
 
 REJECTED = (
     ("Non.", "I am an AI and cannot say what the sea is like.", None, "Oui !"),
@@ -99,10 +99,7 @@ def save_first_adapter(folder: Path, config: TrainConfig) -> Path:
     base = AutoModelForCausalLM.from_pretrained(config.model, dtype="float32")
     settings = LoraConfig(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules="all-linear")
     model = get_peft_model(base, settings)
-    generator = torch.Generator().manual_seed(7)
-    for name, weight in model.named_parameters():
-        if "lora_" in name:
-            weight.data = torch.randn(weight.shape, generator=generator) * 0.2
+    randomise(model, "lora_", 0.2, seed=7)
     model.save_pretrained(folder)
     return folder
 

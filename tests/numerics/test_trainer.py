@@ -20,8 +20,8 @@ from gatt.train.config import LoraSettings, TrainConfig
 from gatt.train.run import train
 from gatt.train.trainer import RowTrainer
 from tests.support.models.combs import combs_of
-from tests.support.models.first_step import randomise_lora_b, ready, record_steps
-from tests.support.models.tiny import sample, save_tiny_model, tiny_run, write_samples
+from tests.support.models.first_step import ready, record_steps
+from tests.support.models.tiny import randomise, sample, save_tiny_model, tiny_run, write_samples
 
 TOLERANCE = 1e-5
 
@@ -144,7 +144,7 @@ def test_kl_by_hand(make_config: Any) -> None:
     settings: dict[str, Any] = {"gradient_accumulation_steps": 4, "layout": "comb"}
     config = make_config("kl", plain_loss="kl", plain_kl_coef=2.0, **settings)
     trainer = ready(config)
-    randomise_lora_b(trainer.model)
+    randomise(trainer.model)
     total, num = 0.0, 0
     for row in trainer.train_dataset:
         (comb,) = combs_of(row)

@@ -11,21 +11,12 @@ from gatt.train.arguments import training_arguments
 from gatt.train.config import TrainConfig
 from gatt.train.run import open_store, prepare
 from gatt.train.trainer import RowTrainer
-
-
-def randomise_lora_b(model: torch.nn.Module) -> None:
-    """Draw every LoRA B at random: at zero, as PEFT starts, the gradient of A would be zero."""
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            # TRL's frozen copy of a first adapter is called "ref".
-            if "lora_B" in name and ".ref." not in name:
-                weight.copy_(torch.randn(weight.shape, generator=generator) * 0.05)
+from tests.support.models.tiny import randomise
 
 
 def record_steps(trainer: RowTrainer) -> tuple[list[float], list[dict[str, torch.Tensor]]]:
     """Train with a random LoRA B; return the losses, and the gradients in front of each optimiser step."""
-    randomise_lora_b(trainer.model)
+    randomise(trainer.model)
     gradients: list[dict[str, torch.Tensor]] = []
 
     class Recorder(TrainerCallback):

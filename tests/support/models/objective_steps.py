@@ -14,7 +14,7 @@ from gatt.data.sample import GattSample
 from gatt.train.config import LoraSettings, TrainConfig
 from tests.support.models.first_step import logged, record_steps
 from tests.support.models.foreign_templates import FOREIGN
-from tests.support.models.tiny import tiny_run, write_samples
+from tests.support.models.tiny import randomise, tiny_run, write_samples
 
 TOLERANCE = 2e-5
 ARCHITECTURES: dict[str, dict[str, Any]] = {
@@ -46,20 +46,11 @@ def run_of(
     return tiny_run(folder / "model", path, folder / "out", **fixed | settings)
 
 
-def randomise_lora_a(model: torch.nn.Module) -> None:
-    """Draw every LoRA A at random, alike under any name of the adapter."""
-    generator = torch.Generator().manual_seed(2)
-    for name, weight in model.named_parameters():
-        # TRL's frozen copy of a first adapter is called "ref".
-        if "lora_A" in name and ".ref." not in name:
-            weight.data = torch.randn(weight.shape, generator=generator) * 0.2
-
-
 def step_of(
     trainer: Any, names: Sequence[str] = ()
 ) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
     """Return loss and metrics of these names of the first step, and its gradients."""
-    randomise_lora_a(trainer.model)
+    randomise(trainer.model, "lora_A", 0.2, seed=2)
     (loss,), (gradients,) = record_steps(trainer)
     return {"loss": loss, **{name: logged(trainer, name)[0] for name in names}}, gradients
 

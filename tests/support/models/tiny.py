@@ -90,6 +90,18 @@ def save_tiny_model(folder: Path, template: str | None = CHATML, **changes: Any)
     return folder
 
 
+def randomise(
+    model: torch.nn.Module, part: str = "lora_B", scale: float = 0.05, seed: int = 1
+) -> None:
+    """Draw the weights of a LoRA at random: at zero, as PEFT starts B, A would have no gradient."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            # TRL's frozen copy of a first adapter is called "ref".
+            if part in name and ".ref." not in name:
+                weight.copy_(torch.randn(weight.shape, generator=generator) * scale)
+
+
 def tiny_run(model: object, samples: Path, output_dir: Path, **changes: Any) -> TrainConfig:
     """Return a run of two steps of a row each, which logs every step and reports to nobody."""
     settings = {

@@ -13,8 +13,8 @@ from transformers.trainer_callback import TrainerCallback
 
 from gatt.train.config import LoraSettings
 from gatt.train.kernels import VARIABLE, CompileFirst, keep_kernels
-from tests.support.models.first_step import randomise_lora_b, ready
-from tests.support.models.tiny import sample, write_samples
+from tests.support.models.first_step import ready
+from tests.support.models.tiny import randomise, sample, write_samples
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def trained(config: Any, calls: list[tuple[Any, ...]], *, compiles: bool = True)
     trainer = ready(config)
     if not compiles:
         trainer.remove_callback(CompileFirst)
-    randomise_lora_b(trainer.model)
+    randomise(trainer.model)
 
     class Mark(TrainerCallback):
         def on_step_begin(self, *_: Any, **__: Any) -> None:

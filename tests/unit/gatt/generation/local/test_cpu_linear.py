@@ -9,6 +9,7 @@ from torch import nn
 
 from gatt.generation.local import cpu_linear as packed_linear
 from gatt.generation.local.cpu_linear import PackedLinears
+from tests.support.models.tiny import randomise
 
 
 class Net(nn.Module):
@@ -71,10 +72,7 @@ def lora(targets: list[str], **kwargs: object) -> LoraConfig:
 
 def with_effect(model):
     """Randomise the adapter: a new one adds nothing."""
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "lora_B" in name:
-                weight.normal_(std=0.1)
+    randomise(model, scale=0.1)
     return model.eval()
 
 
