@@ -48,10 +48,8 @@ def test_template_takes_a_system_message_and_keeps_prefixes(loaded: LoadedModel)
 
 
 @pytest.mark.parametrize("has_adapter", [False, True], ids=["base", "adapter"])
-def test_greedy_replies_equal_generate_on_single_prompts(
-    loaded: LoadedModel, has_adapter: bool
-) -> None:
-    """`GREEDY_PROMPTS=200` asks as many as tests/numerics does of tiny models (minutes)."""
+def test_greedy_replies_equal_generate_on_single_prompts(loaded, has_adapter) -> None:
+    """`GREEDY_PROMPTS=100` asks as many as tests/numerics does of tiny models (minutes)."""
     model = loaded.model
     if has_adapter:
         torch.manual_seed(0)

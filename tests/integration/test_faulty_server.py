@@ -29,9 +29,7 @@ WEIGHTS = {
 """How often each fault comes, against the others; pauses and time-outs are waited for."""
 
 
-def test_thousands_of_requests_with_thirty_per_cent_faults(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_thousands_of_requests_with_thirty_per_cent_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten_pauses(monkeypatch)
     asked = [request(f"d{n // 10}", f"d{n // 10}", turns=n % 10 + 1) for n in range(NUM_REQUESTS)]
     with FaultyServer(seeded_script(1, 0.3, WEIGHTS), retry_after=0.02) as server:

@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM, pipeline
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.write import export
 from gatt.models.load import resolve
+from tests.support.models.tiny import randomise
 from tests.support.texts.doc_pages import ROOT
 
 pytestmark = pytest.mark.integration
@@ -48,10 +49,7 @@ def random_adapter(folder: Path) -> Path:
     base = AutoModelForCausalLM.from_pretrained(resolve(MODEL), dtype=torch.float32)
     settings = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules=["q_proj", "v_proj"])
     model = get_peft_model(base, settings)
-    generator = torch.Generator().manual_seed(5)
-    for name, weight in model.named_parameters():
-        if "lora_" in name:
-            weight.data = torch.randn(weight.shape, generator=generator) * 0.04
+    randomise(model, "lora_", 0.04, seed=5)
     model.save_pretrained(folder)
     return folder
 

@@ -26,7 +26,7 @@ from gatt.generation.servers.started import start_servers
 from gatt.models.load import load_model
 from gatt.models.packaged import EMBEDDED
 from tests.support.models.engine_prompts import reference
-from tests.support.models.first_step import randomise_lora_b
+from tests.support.models.tiny import randomise
 from tests.support.runs.case_files import dialogue_config
 from tests.support.runs.synth_runs import synth_config
 
@@ -43,7 +43,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(1)
     settings = LoraConfig(task_type="CAUSAL_LM", r=4, target_modules=["q_proj", "v_proj"])
     model = get_peft_model(load_model(EMBEDDED).model, settings)
-    randomise_lora_b(model)
+    randomise(model)
     model.peft_config["default"].base_model_name_or_path = EMBEDDED
     folder = tmp_path_factory.mktemp("adapter")
     model.save_pretrained(folder)
@@ -90,9 +90,7 @@ def test_samples_are_made_end_to_end(served: EngineConfig, tmp_path: Path) -> No
     assert (again.num_new, again.num_targets) == (0, result.num_targets)
 
 
-def test_verdicts_are_those_of_the_local_model_and_its_adapter(
-    served: EngineConfig, adapter: Path, tmp_path: Path
-) -> None:
+def test_verdicts_are_those_of_the_local_model_and_its_adapter(served, adapter, tmp_path) -> None:
     local = dialogue_config(
         tmp_path,
         output_dir=tmp_path / "local",

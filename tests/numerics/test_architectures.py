@@ -23,22 +23,14 @@ from gatt.comb.loss import batch_loss, supervised_logits
 from gatt.comb.model_support import packing_problem
 from gatt.comb.objectives.base import cross_entropy
 from tests.support.models.combs import VOCABULARY, combs
+from tests.support.models.tiny import randomise
 
 TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}
 SIZES: dict[str, Any] = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "max_position_embeddings": 256,
-    "pad_token_id": 0,
-    "bos_token_id": None,
-    "eos_token_id": 1,
-    "initializer_range": 0.2,
-}
+    "vocab_size": VOCABULARY, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 256,
+    "pad_token_id": 0, "bos_token_id": None, "eos_token_id": 1, "initializer_range": 0.2,
+}  # fmt: skip
 MIXED = {"sliding_window": 7, "layer_types": ["sliding_attention", "full_attention"]}
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "llama": {},
@@ -75,9 +67,7 @@ def lora_model(name: str, dtype: torch.dtype, **more: Any) -> Any:
     base = AutoModelForCausalLM.from_config(config, attn_implementation=attention)
     lora = LoraConfig(r=4, target_modules="all-linear", lora_dropout=0.0)
     model = get_peft_model(base, lora, autocast_adapter_dtype=False).to(dtype).eval()
-    for parameter_name, parameter in model.named_parameters():
-        if "lora_B" in parameter_name:
-            torch.nn.init.normal_(parameter, std=0.1)
+    randomise(model, scale=0.1)
     return model
 
 
@@ -100,6 +90,22 @@ def outcome(model: Any, batches: list[list[Comb]], layout: Any) -> tuple[float, 
     return total, {n: p.grad.clone() for n, p in model.named_parameters() if p.requires_grad}
 
 
+def written_out(packed: list[Comb], num_rows: int) -> list[list[Comb]]:
+    """Return all rows of the combs as batches of so many, padded."""
+    rows = [row for comb in packed for row in expand(comb)]
+    return [rows[i : i + num_rows] for i in range(0, len(rows), num_rows)]
+
+
+def assert_same(found: Any, expected: Any, tolerance: float) -> None:
+    """Compare the loss, and the gradients parameter by parameter relative to their norms."""
+    assert found[0] == pytest.approx(expected[0], rel=tolerance)
+    whole = torch.stack([g.norm() for g in expected[1].values()]).norm()
+    for name, gradient in expected[1].items():
+        # A token that sees itself alone gives queries and keys a gradient of zero: rounding.
+        floor = 16 * torch.finfo(gradient.dtype).eps * whole
+        assert (found[1][name] - gradient).norm() <= tolerance * gradient.norm() + floor, name
+
+
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("name", ARCHITECTURES)
 @given(packed=st.lists(combs(max_turns=12), min_size=1, max_size=3), num_rows=st.integers(1, 4))
@@ -109,18 +115,9 @@ def test_comb_equals_expanded(name, dtype, packed, num_rows) -> None:
         return
     model = lora_model(name, dtype)
     assert packing_problem(model.get_base_model()) is None
-    rows = [row for comb in packed for row in expand(comb)]
-    batches = [rows[i : i + num_rows] for i in range(0, len(rows), num_rows)]
-    loss, gradients = outcome(model, [packed], "comb")
-    expected, expected_gradients = outcome(model, batches, "expanded")
-    assert loss == pytest.approx(expected, rel=TOLERANCES[dtype])
-    whole = torch.stack([g.norm() for g in expected_gradients.values()]).norm()
-    for key, gradient in expected_gradients.items():
-        # A token that sees itself alone gives queries and keys a gradient of zero: rounding.
-        floor = 16 * torch.finfo(dtype).eps * whole
-        assert (gradients[key] - gradient).norm() <= TOLERANCES[dtype] * gradient.norm() + floor, (
-            key
-        )
+    found = outcome(model, [packed], "comb")
+    expected = outcome(model, written_out(packed, num_rows), "expanded")
+    assert_same(found, expected, TOLERANCES[dtype])
 
 
 DIALOGUE = Comb(
@@ -149,9 +146,7 @@ def test_a_model_prepared_for_quantised_training() -> None:
     prepared = prepare_model_for_kbit_training(base, use_gradient_checkpointing=True)
     assert {p.dtype for p in prepared.parameters()} == {torch.float32}
     model = get_peft_model(prepared, LoraConfig(r=4, target_modules="all-linear")).train()
-    for key, parameter in model.named_parameters():
-        if "lora_B" in key:
-            torch.nn.init.normal_(parameter, std=0.1)
+    randomise(model, scale=0.1)
     loss, gradients = outcome(model, [[DIALOGUE]], "comb")
     expected, expected_gradients = outcome(model, [expand(DIALOGUE)], "expanded")
     assert loss == pytest.approx(expected, rel=1e-4)

@@ -22,7 +22,13 @@ from gatt.train.config import TrainConfig
 from tests.numerics.test_sampling_architectures import SHARING, make_engine, tiny_model
 from tests.support.models.first_step import ready
 from tests.support.models.greedy import agreement, random_requests
-from tests.support.models.tiny import sample, save_tiny_model, tiny_tokenizer, write_samples
+from tests.support.models.tiny import (
+    sample,
+    save_tiny_model,
+    tiny_run,
+    tiny_tokenizer,
+    write_samples,
+)
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ROOT = Path(__file__).parents[2]
@@ -36,11 +42,9 @@ def config(tmp_path: Path) -> TrainConfig:
     # Heads of 16: the least that FlexAttention takes.
     model = save_tiny_model(tmp_path / "model", hidden_size=64)
     rows = [sample(n, 4) for n in range(8)]
-    return TrainConfig(
-        model=str(model), samples=(write_samples(tmp_path / "s.jsonl", rows),),
-        output_dir=tmp_path / "out", max_steps=3, gradient_accumulation_steps=8, logging_steps=1,
-        learning_rate=1e-2, disable_tqdm=True, report_to="none",
-    )  # fmt: skip
+    path = write_samples(tmp_path / "s.jsonl", rows)
+    settings = {"max_steps": 3, "gradient_accumulation_steps": 8, "learning_rate": 1e-2}
+    return tiny_run(model, path, tmp_path / "out", **settings)
 
 
 def losses(config: TrainConfig, folder: Path, **changes: Any) -> list[float]:

@@ -21,7 +21,7 @@ from gatt.train.config import PreferenceSettings, TrainConfig
 from tests.support.models import objective_steps
 from tests.support.models.first_step import logged, ready
 from tests.support.models.objective_steps import assert_same
-from tests.support.models.tiny import sample
+from tests.support.models.tiny import randomise, sample
 
 REJECTED = (
     ("Non.", "I am an AI and cannot say what the sea is like.", None, "Oui !"),
@@ -99,10 +99,7 @@ def save_first_adapter(folder: Path, config: TrainConfig) -> Path:
     base = AutoModelForCausalLM.from_pretrained(config.model, dtype="float32")
     settings = LoraConfig(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules="all-linear")
     model = get_peft_model(base, settings)
-    generator = torch.Generator().manual_seed(7)
-    for name, weight in model.named_parameters():
-        if "lora_" in name:
-            weight.data = torch.randn(weight.shape, generator=generator) * 0.2
+    randomise(model, "lora_", 0.2, seed=7)
     model.save_pretrained(folder)
     return folder
 
@@ -120,9 +117,7 @@ RPO = PreferenceSettings(beta=0.2, loss_type=("sigmoid", "sft"), loss_weights=(1
         ("phi3", "gemma2", RPO),
     ],
 )
-def test_equal_to_trl_s_dpo_on_the_rows(
-    template: str, architecture: str, settings: PreferenceSettings, tmp_path: Path
-) -> None:
+def test_equal_to_trl_s_dpo_on_the_rows(template, architecture, settings, tmp_path) -> None:
     config = run_of(tmp_path, template, architecture, preference=settings)
     expected = step_of_trl(tmp_path, config)
     trainer = ready(config)
@@ -159,9 +154,7 @@ def test_equal_to_trl_s_dpo_from_the_adapter_that_training_starts_from(tmp_path:
         {"max_length": 310, "max_tokens_per_row": 310, "gradient_accumulation_steps": 4},
     ],
 )
-def test_the_same_however_it_is_laid_out(
-    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_however_it_is_laid_out(changes, tmp_path, monkeypatch) -> None:
     """With pieces of five tokens, which part every reply, against all at once."""
     kept = {key: changes[key] for key in changes if key == "history"}
     expected = step_of(ready(run_of(tmp_path, "qwen2_5", "llama", preference=RPO, **kept)))

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from safetensors.torch import load_file
 
 from gatt.errors import ConfigError
 from gatt.train.run import train
+from tests.support.sharding.launch import ON_CPU, launched, run_module
 from tests.support.sharding.runs import NUM_STEPS, RESUMED, RUNS, config_of, prepare_folder
 from tests.support.texts.doc_pages import ROOT
 
@@ -38,29 +37,6 @@ SHARDS = str(ROOT / "tests" / "support" / "sharding" / "cpu_shards.py")
 TOLERANCE = 1e-6
 """Relative, and 1e-3 for `bf16` under DeepSpeed, which rounds the gradients of each process; its adapter
 may be further off, where a gradient near zero changes its sign."""
-
-
-def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a module of Python; what hangs fails by its timeout."""
-    env = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(ROOT),
-        "HF_HUB_OFFLINE": "1",
-        "TORCH_EXTENSIONS_DIR": str(folder / "extensions"),
-        **more,
-    }
-    return subprocess.run(
-        [sys.executable, "-m", *words],
-        env=env, cwd=folder, capture_output=True, text=True, timeout=500, check=False,
-    )  # fmt: skip
-
-
-def launched(folder: Path, name: str, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Launch two processes with a configuration that is shipped."""
-    path = str(ROOT / "configs" / "accelerate" / f"{name}.yaml")
-    launch = ("accelerate.commands.launch", "--config_file", path, "--num_processes", "2")
-    return run(folder, *launch, "--main_process_port", "0", *words, **more)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +58,7 @@ def outcome(
 
 @pytest.fixture(scope="module")
 def one(folder: Path) -> Any:
-    done = run(folder, "tests.support.sharding.runs", str(folder), "one")
+    done = run_module(folder, "tests.support.sharding.runs", str(folder), "one")
     return outcome(done, folder, "one", [1, "NO"])
 
 
@@ -100,14 +76,12 @@ def error(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "kind"), KINDS)
-def test_two_processes_train_what_one_trains(
-    name: str, kind: str, folder: Path, one: dict[str, Any]
-) -> None:
+def test_two_processes_train_what_one_trains(name, kind, folder, one) -> None:
     words = ("tests.support.sharding.runs", str(folder), name)
     # DDP needs no help to run on a CPU.
     is_plain = kind == "MULTI_CPU"
-    more = {"ACCELERATE_USE_CPU": "true"} if is_plain else {}
-    done = launched(folder, name, "-m" if is_plain else SHARDS, *words, **more)
+    env = ON_CPU if is_plain else {"TORCH_EXTENSIONS_DIR": str(folder / "extensions")}
+    done = launched(folder, name, "-m" if is_plain else SHARDS, *words, **env)
     two = outcome(done, folder, name, [2, kind])
     assert two.keys() == one.keys() >= RUNS.keys()
     assert len(one["kl"]["plain_kl"]) > 1
@@ -129,9 +103,7 @@ def test_two_processes_train_what_one_trains(
         assert error(resumed, whole) == 0, run_name
 
 
-def test_sharding_that_would_be_ignored_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sharding_that_would_be_ignored_is_refused(folder, monkeypatch) -> None:
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(ConfigError, match=r"FSDP.*ACCELERATE_USE_CPU"):
         train(config_of(folder, "cpu", "equal", 1))

@@ -95,7 +95,6 @@ def test_help_tells_the_defaults_that_a_part_has_there(tmp_path: Path) -> None:
     assert (source.seed, source.min_turns, source.max_turns) == (3, 20, 20)
     given = ["output_dir=out", "suite=switch", "switch.replace=0.1", "switch.add=0"]
     switch = load_config(EvalConfig, None, given).switch
-    assert switch is not None
     assert (switch.replace, switch.add, switch.cancel, switch.min_turn) == (0.1, 0, 0.3, 10)
 
 
@@ -117,6 +116,8 @@ LINES = [pytest.param(path, line, id=f"{path.stem}-{number}")
 
 def test_every_file_has_a_line_and_those_for_many_processes_one_for_many_machines() -> None:
     for path in LAUNCHED:
+        # In float32 with one process; else the training configuration decides, not the launcher.
+        assert load_config_from_file(str(path)).mixed_precision == "no"
         assert launch_lines(path), path
         for line in launch_lines(path):
             assert f"--config_file configs/accelerate/{path.name} " in line
@@ -125,9 +126,7 @@ def test_every_file_has_a_line_and_those_for_many_processes_one_for_many_machine
 
 
 @pytest.mark.parametrize(("path", "line"), LINES)
-def test_a_launch_line_starts_the_training_that_the_file_describes(
-    path: Path, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launch_line_starts_the_training_that_the_file_describes(path, line, monkeypatch) -> None:
     monkeypatch.chdir(CONFIGS.parent)
     parser = launch_command_parser()
     words = shlex.split(line.replace("$SLURM_NODEID", "1"))[2:]

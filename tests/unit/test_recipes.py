@@ -21,12 +21,9 @@ FILES = sorted(RECIPES.glob("*.yaml"))
 # What is learned under each is tested with the templates themselves.
 TEMPLATES = {
     "llama3": [foreign("llama3"), foreign("llama3_2")],
-    "qwen3": [foreign("qwen3"), foreign("qwen3_instruct_2507")],
-    "gemma3": [foreign("gemma3")],
-    "mistral": [foreign("mistral_v3")],
-    "smollm2": [SMOLLM2],
-    "smollm3": [foreign("smollm3")],
-}
+    "qwen3": [foreign("qwen3"), foreign("qwen3_instruct_2507")], "gemma3": [foreign("gemma3")],
+    "mistral": [foreign("mistral_v3")], "smollm2": [SMOLLM2], "smollm3": [foreign("smollm3")],
+}  # fmt: skip
 ARCHITECTURES = {
     "llama3": "llama", "qwen3": "qwen3", "gemma3": "gemma3_text", "mistral": "mistral", "smollm2": "llama",
     "smollm3": "smollm3",

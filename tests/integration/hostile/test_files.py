@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -90,7 +90,5 @@ ROWS = [
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_broken_file_is_refused_in_one_line_or_done_without(
-    row: Row, run: Callable[[Row], None]
-) -> None:
+def test_a_broken_file_is_refused_in_one_line_or_done_without(row, run) -> None:
     run(row)

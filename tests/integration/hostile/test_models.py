@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +108,5 @@ ROWS = [
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_model_is_refused_in_one_line_and_runs_no_code(
-    row: Row, run: Callable[[Row], None]
-) -> None:
+def test_a_model_is_refused_in_one_line_and_runs_no_code(row, run) -> None:
     run(row)

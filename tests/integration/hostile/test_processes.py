@@ -1,12 +1,10 @@
-"""What only a process of its own shows: its environment, standard streams, and an interrupt."""
+"""What only a process of its own shows: its environment and its standard streams."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,11 +15,8 @@ GATT = [sys.executable, "-m", "gatt"]
 
 def environment(**changes: str | None) -> dict[str, str]:
     given = {
-        **os.environ,
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        **changes,
-    }
+        **os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(sys.path), **changes,
+    }  # fmt: skip
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -33,9 +28,7 @@ def environment(**changes: str | None) -> dict[str, str]:
     ],
     ids=["bare", "wrong"],
 )
-def test_an_odd_environment_changes_nothing(
-    changes: dict[str, str | None], world: dict[str, Path], tmp_path: Path
-) -> None:
+def test_an_odd_environment_changes_nothing(changes, world, tmp_path) -> None:
     words = filled("report {evaluated} --output=page.html", world, {})
     done = subprocess.run(
         [*GATT, *words], cwd=tmp_path, env=environment(**changes), stdin=subprocess.DEVNULL,
@@ -48,9 +41,7 @@ def test_an_odd_environment_changes_nothing(
 @pytest.mark.parametrize(
     ("target", "status"), [("/dev/full", 2), (None, 141)], ids=["full disk", "closed pipe"]
 )
-def test_text_that_cannot_be_printed_ends_in_at_most_one_line(
-    target: str | None, status: int, tmp_path: Path
-) -> None:
+def test_text_that_cannot_be_printed_ends_in_at_most_one_line(target, status, tmp_path) -> None:
     if target:
         out = os.open(target, os.O_WRONLY)
     else:
@@ -63,21 +54,3 @@ def test_text_that_cannot_be_printed_ends_in_at_most_one_line(
     os.close(out)
     assert done.returncode == status
     assert done.stderr.count(b"\n") == (status == 2), done.stderr
-
-
-def test_an_interrupt_at_the_prompt_is_one_line(world: dict[str, Path], tmp_path: Path) -> None:
-    words = filled("chat --model={base} --max-new-tokens=2", world, {})
-    # In the background of a shell tests inherit a SIGINT that is ignored, and so would the chat.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(
-        [*GATT, *words], cwd=tmp_path, env=environment(), stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as chat:  # fmt: skip
-        signal.signal(signal.SIGINT, before)
-        assert chat.stdout is not None
-        assert chat.stdout.readline()
-        chat.send_signal(signal.SIGINT)
-        _, err = chat.communicate(timeout=100)
-    assert chat.returncode == 130
-    assert b"Traceback" not in err
-    assert err.splitlines()[-1].startswith(b"gatt: ")

@@ -8,11 +8,12 @@ import pytest
 
 from tests.support.hostile.commands import Row, accepted, refused
 from tests.support.hostile.files import ESCAPES, rows, text
-from tests.support.hostile.world import EVAL, SYNTH, TRAIN, at
+from tests.support.hostile.world import EVAL, PERPLEXITY, SYNTH, TRAIN, at
 
 HUGE = "99999999999999999999"
 COMMANDS = {
-    "train": at(TRAIN), "synth": at(SYNTH), "eval": at(EVAL),
+    "train": at(TRAIN), "synth": at(SYNTH), "eval": at(EVAL), "perplexity": at(PERPLEXITY),
+    "pairs": "pairs --samples=[{samples}] --output_dir=out --engine.model={base}",
     "export": "export --adapter={adapter} --output_dir=out",
     "push": "push --what=adapter --folder={adapter} --output_dir=out",
 }  # fmt: skip
@@ -22,22 +23,29 @@ VALUES = {
         f"max_tokens_per_row 0 {HUGE}x", "max_lost_targets 1.1 nan", f"seed -1 {HUGE}",
         "per_device_train_batch_size 0 1000000", "placement nonsense", "optim nonsense", "layout []",
         "bf16 perhaps", "samples [] [7]", "max_steps 0 -2", "track.turns [0]", "lora.target_modules (((",
-        "chat_template_kwargs []", "learnin_rate 1",
+        "chat_template_kwargs []", "learnin_rate 1", "preference.beta 0", "preference.loss_weights [1,2] [-1]",
+        "preference.loss_type [sft] [sigmoid,sigmoid]", "distil.coef 0", "distil.context_turns -1",
     ),
     "synth": (
         f"num_samples 0 {HUGE}", "plain_fraction 2 nan", f"teacher.attempts 0 {HUGE}",
         "teacher.hint_attempts -1", "teacher.prefill_attempts -1", "teacher.context_turns -1",
         "teacher.quality.repeated_share 0", "teacher.quality.near_duplicate 1.1",
         f"teacher.sampling.max_new_tokens 0 {HUGE}", "teacher.sampling.temperature -1 nan",
-        "teacher.sampling.top_p 2", "batch_samples 0", "source.name nonsense", "source.min_turns 0",
-        "instructions.num_entries [] [-1] [nan]", "instructions.families [nonsense]",
+        "teacher.sampling.top_p 0 2", "batch_samples 0", "source.name nonsense", "source.min_turns 0",
+        "source.max_turns 1", "source.num 0", "instructions.num_entries [] [-1] [nan] [0,0]",
+        "instructions.terse_probability 2", "instructions.families [nonsense]",
+        "ray.address ''", "ray.num_workers 0", "ray.gpus_per_worker -1", "ray.cpus_per_worker 0",
     ),
     "eval": (
         "turns [] [0] [2,1] [x]", "arms [nonsense]", "adapters.base x", f"num_dialogues -1 {HUGE}",
         f"sampling.max_new_tokens {HUGE}", "engine.dtype float7", "engine.device abacus",
         "cases nowhere.jsonl", "suite nonsense", "baseline nonsense",
-        "splits [nonsense]", "histories []", "judge.tasks []", "batch_cases 0", "engine.server.urls [ftp://x]",
+        "splits [nonsense]", "histories []", "judge.tasks []", "judge.arms [base,base] [nonsense]",
+        "judge.turns [2,0]", "judge.batch_size 0", "batch_cases 0", "engine.server.urls [ftp://x]",
+        "engine.max_rows 0", "engine.max_cache_tokens 0",
     ),
+    "perplexity": ("num_dialogues 0", "skip_dialogues -1", "adapters.base x"),
+    "pairs": ("replies 1", "samples []", "histories [own,own]", "num_samples 0", "sampling.temperature 0"),
     "export": ("dtype float7", "results nowhere", "model nowhere/at/all", "merge perhaps"),
     "push": ("what nonsense", "results nowhere", "repo_id a/b/c"),
 }  # fmt: skip
@@ -66,6 +74,8 @@ eval: {output_dir: out, arms: [base], histories: [own], turns: [1], probe_turns:
 """
 ROWS = [
     *each_value(),
+    refused("perplexity of questions", "perplexity --output=out.json --source.name=questions", "source.name"),
+    refused("perplexity by a server", at(PERPLEXITY) + " --engine.server.urls=[http://a/v1]", "engine.server"),
     refused("half of a surrogate pair", "chat --model=\ud800", "\\ud800"),
     refused("a path with a line break", "report no\nwhere", "no where"),
     refused("an unknown option", "report {evaluated} --outptu=x", "--output"),

@@ -54,9 +54,7 @@ def judged(sample: Sample, verdict: str) -> bool:
         ("verdict", "loose"),
     ],
 )
-def test_each_filter_shows_what_fits_it(
-    open_page: Open, made_samples: list[Sample], name: str, value: str
-) -> None:
+def test_each_filter_shows_what_fits_it(open_page, made_samples, name, value) -> None:
     def fits(sample: Sample) -> bool:
         if name == "verdict":
             return judged(sample, value)
@@ -193,7 +191,6 @@ def test_thumbs_stay_in_the_browser_and_are_saved_for_the_report(
     assert (first.arm, first.turn, first.rating, first.reply) == ("base", 1, "down", EVIDENCE)
     assert (second.case, second.rating) == (FRENCH, "up")
     section = rated_section([first, second], Transcripts(["base", "gatt"], made_samples).cases)
-    assert section is not None
     rows = [[cell.counts for cell in row] for row in section.tables[0].rows]
     assert rows[0] == ["", "0/1", "", "0/1"]
     # As if the page were made anew from an evaluation in which the first reply is another.

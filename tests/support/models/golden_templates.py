@@ -169,18 +169,6 @@ GEMMA = Family(
 )
 # Folds the system message into the first user message: both placements look the same.
 GEMMA3 = replace(GEMMA, name="gemma3", template=trl_template("gemma3"), system="user")
-# Writes a newline and an end-of-text token after a last reply: neither is learned.
-PHI3 = Family(
-    "phi3",
-    trl_template("phi3"),
-    ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>"),
-    {"eos_token": "<|endoftext|>"},
-    system="<|system|>·⏎·{}·<|end|>·⏎·",
-    user="<|user|>·⏎·{}·<|end|>·⏎·",
-    generation="<|assistant|>·⏎",
-    end="<|end|>",
-    after_reply="⏎",
-)
 _START, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
 COHERE = Family(
     "cohere",
@@ -194,4 +182,4 @@ COHERE = Family(
     end=_END,
 )
 
-FAMILIES = (SMOLLM2, QWEN2_5, QWEN3, LLAMA3, GEMMA, GEMMA3, PHI3, COHERE)
+FAMILIES = (SMOLLM2, QWEN2_5, QWEN3, LLAMA3, GEMMA, GEMMA3, COHERE)

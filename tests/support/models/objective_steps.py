@@ -14,7 +14,7 @@ from gatt.data.sample import GattSample
 from gatt.train.config import LoraSettings, TrainConfig
 from tests.support.models.first_step import logged, record_steps
 from tests.support.models.foreign_templates import FOREIGN
-from tests.support.models.tiny import write_samples
+from tests.support.models.tiny import randomise, tiny_run, write_samples
 
 TOLERANCE = 2e-5
 ARCHITECTURES: dict[str, dict[str, Any]] = {
@@ -25,11 +25,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 
 
 def run_of(
-    folder: Path,
-    template: str,
-    architecture: str,
-    samples: Sequence[GattSample],
-    **settings: Any,
+    folder: Path, template: str, architecture: str, samples: Sequence[GattSample], **settings: Any
 ) -> TrainConfig:
     """Return the run of a random model under a template; one step takes all samples."""
     tokenizer = next(one for one in FOREIGN if one.id == template).tokenizer()
@@ -42,40 +38,19 @@ def run_of(
         eos_token_id=tokenizer.eos_token_id, initializer_range=0.2, **ARCHITECTURES[architecture],
     )  # fmt: skip
     AutoModelForCausalLM.from_config(config).save_pretrained(folder / "model")
-    write_samples(folder / "samples.jsonl", samples)
-    told: dict[str, Any] = {
-        "gradient_accumulation_steps": 1,
+    fixed = {
+        "lora": LoraSettings(r=4, lora_alpha=8), "max_grad_norm": 0.0, "max_steps": 1,
         "per_device_train_batch_size": len(samples),
-        **settings,
-    }
-    return TrainConfig(
-        model=str(folder / "model"),
-        samples=(folder / "samples.jsonl",),
-        output_dir=folder / "out",
-        lora=LoraSettings(r=4, lora_alpha=8),
-        max_grad_norm=0.0,
-        logging_steps=1,
-        max_steps=1,
-        report_to="none",
-        disable_tqdm=True,
-        **told,
-    )
-
-
-def randomise_lora_a(model: torch.nn.Module) -> None:
-    """Draw every LoRA A at random, alike under any name of the adapter."""
-    generator = torch.Generator().manual_seed(2)
-    for name, weight in model.named_parameters():
-        # TRL's frozen copy of a first adapter is called "ref".
-        if "lora_A" in name and ".ref." not in name:
-            weight.data = torch.randn(weight.shape, generator=generator) * 0.2
+    }  # fmt: skip
+    path = write_samples(folder / "samples.jsonl", samples)
+    return tiny_run(folder / "model", path, folder / "out", **fixed | settings)
 
 
 def step_of(
     trainer: Any, names: Sequence[str] = ()
 ) -> tuple[dict[str, float], dict[str, torch.Tensor]]:
     """Return loss and metrics of these names of the first step, and its gradients."""
-    randomise_lora_a(trainer.model)
+    randomise(trainer.model, "lora_A", 0.2, seed=2)
     (loss,), (gradients,) = record_steps(trainer)
     return {"loss": loss, **{name: logged(trainer, name)[0] for name in names}}, gradients
 

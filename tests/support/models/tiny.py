@@ -13,6 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget
+from gatt.train.config import TrainConfig
 from tests.support.runs.stages import write_jsonl
 
 CHATML = (
@@ -73,18 +74,11 @@ def tiny_llama(tokenizer: Any, seed: int = 0, **changes: Any) -> LlamaForCausalL
     """Return a random two-layer Llama in float32 that takes the tokenizer's ids."""
     torch.manual_seed(seed)
     settings = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 512,
-        "tie_word_embeddings": True,
-        "bos_token_id": None,
-        "eos_token_id": tokenizer.eos_token_id,
+        "vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
+        "tie_word_embeddings": True, "bos_token_id": None, "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
-    }
+    }  # fmt: skip
     return LlamaForCausalLM(LlamaConfig(**{**settings, **changes})).eval()
 
 
@@ -94,6 +88,27 @@ def save_tiny_model(folder: Path, template: str | None = CHATML, **changes: Any)
     tokenizer.save_pretrained(folder)
     tiny_llama(tokenizer, **changes).save_pretrained(folder)
     return folder
+
+
+def randomise(
+    model: torch.nn.Module, part: str = "lora_B", scale: float = 0.05, seed: int = 1
+) -> None:
+    """Draw the weights of a LoRA at random: at zero, as PEFT starts B, A would have no gradient."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            # TRL's frozen copy of a first adapter is called "ref".
+            if part in name and ".ref." not in name:
+                weight.copy_(torch.randn(weight.shape, generator=generator) * scale)
+
+
+def tiny_run(model: object, samples: Path, output_dir: Path, **changes: Any) -> TrainConfig:
+    """Return a run of two steps of a row each, which logs every step and reports to nobody."""
+    settings = {
+        "model": str(model), "samples": (samples,), "output_dir": output_dir, "max_steps": 2,
+        "gradient_accumulation_steps": 1, "logging_steps": 1, "report_to": "none", "disable_tqdm": True,
+    }  # fmt: skip
+    return TrainConfig(**settings | changes)
 
 
 def instruction(text: str = "Always answer in French.") -> Instruction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gatt.train.config import TrackConfig, TrainConfig
-from tests.support.models.tiny import sample, write_samples
+from tests.support.models.tiny import sample, tiny_run, write_samples
 from tests.support.runs.case_files import write_suite_file
 
 SHORT = {"kind": "words", "max": 1}
@@ -30,9 +30,6 @@ def write_suite(folder: Path, rules: list[dict[str, object] | None]) -> Path:
 def tracked_config(folder: Path, model: Path, suite: Path, **changes: object) -> TrainConfig:
     """Return a run of four steps on four dialogues, tracked after every second one."""
     samples = write_samples(folder / "samples.jsonl", [sample(i, 2) for i in range(4)])
-    settings: dict[str, object] = {
-        "model": str(model), "samples": (samples,), "output_dir": folder / "out", "max_steps": 4,
-        "learning_rate": 1e-2, "gradient_accumulation_steps": 1, "logging_steps": 1, "report_to": "none",
-        "disable_tqdm": True, "track": TrackConfig(suite=str(suite), every_steps=2, turns=(1, 3)),
-    }  # fmt: skip
-    return TrainConfig(**{**settings, **changes})  # type: ignore[arg-type]
+    track = TrackConfig(suite=str(suite), every_steps=2, turns=(1, 3))
+    settings = {"max_steps": 4, "learning_rate": 1e-2, "track": track, "output_dir": folder / "out"}
+    return tiny_run(model, samples, **settings | changes)

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from peft import LoraConfig, get_peft_model
 
 from gatt.data.training_marks import TrainedOn, write_marks
-from tests.support.models.tiny import save_tiny_model, tiny_llama, tiny_tokenizer
+from tests.support.models.tiny import randomise, save_tiny_model, tiny_llama, tiny_tokenizer
 from tests.support.runs.stages import dialogue
 
 HEAD = "---\nlibrary_name: peft\ntags: [ghost-attention, gatt, lora]\n---\n\n# Ghost Attention adapter\n\n"
@@ -23,11 +22,7 @@ def save_adapter(folder: Path, base: str, target: str = "q_proj", **changes: Any
     """Write an adapter as `gatt train` leaves it; its random update is large enough to be seen."""
     settings = LoraConfig(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules=[target])
     model = get_peft_model(tiny_llama(tiny_tokenizer(), **changes), settings)
-    generator = torch.Generator().manual_seed(5)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "lora_" in name:
-                weight.copy_(torch.randn(weight.shape, generator=generator) * 0.3)
+    randomise(model, "lora_", 0.3, seed=5)
     model.save_pretrained(folder)
     path = folder / "adapter_config.json"
     values = json.loads(path.read_text(encoding="utf-8"))

@@ -32,13 +32,9 @@ def write_suite_file(folder: Path, head: str, cases: Iterable[Mapping[str, Any]]
 def case_config(folder: Path, path: Path, **changes: Any) -> EvalConfig:
     """Return an evaluation of a case file: two turns of the base arm's own history, no probes."""
     settings: dict[str, Any] = {
-        "output_dir": folder / "out",
-        "arms": ("base",),
-        "cases": path,
-        "turns": (1, 2),
-        "probe_turns": (),
+        "output_dir": folder / "out", "arms": ("base",), "cases": path, "turns": (1, 2), "probe_turns": (),
         "histories": ("own",),
-    }
+    }  # fmt: skip
     return EvalConfig(**settings | changes)
 
 

@@ -56,19 +56,14 @@ NAPOLEON = (
 VALUES = (
     ("language", "French", "train", FRENCH),
     ("figure", "Napoleon", "train", NAPOLEON),
-    (
-        "language",
-        "Arabic",
-        "heldout_value",
-        ("كان هادئًا، شكرًا لسؤالك! بقيت في البيت وقرأت كتابًا جيدًا.",),
-    ),
+    ("language", "Arabic", "heldout_value", ("كان هادئًا، شكرًا لسؤالك! بقيت في البيت وقرأت كتابًا جيدًا.",)),
     (
         "figure",
         "Marie Curie",
         "heldout_value",
         ("I spent it in the laboratory, as radium keeps no holidays.",),
     ),
-)
+)  # fmt: skip
 
 
 def instruction(
@@ -155,12 +150,8 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
     return {
         "schema": 3,
         "run": {
-            "name": "demo",
-            "model": "SmolLM2-135M-Instruct",
-            "seed": 0,
-            "time": "2026-11-21T04:00:00Z",
-            "commit": "0f3c2a1",
-            "hardware": "2 cores, 8 GB, no accelerator",
+            "name": "demo", "model": "SmolLM2-135M-Instruct", "seed": 0, "time": "2026-11-21T04:00:00Z",
+            "commit": "0f3c2a1", "hardware": "2 cores, 8 GB, no accelerator",
             "command": "gatt run configs/demo.yaml",
             "config": {"eval": {"turns": list(TURNS), "arms": list(ARMS), "history": "reference"}},
             "versions": {"torch": "2.11.0", "transformers": "5.23.0", "trl": "1.16.0"},
@@ -168,7 +159,7 @@ def fake_results(samples: list[Sample]) -> dict[str, Any]:
         "curves": [asdict(p) for p in (*curves(samples), *vacuous_curves(samples, ()))],
         "differences": [asdict(d) for d in differences(samples)],
         "notes": ["Greedy decoding; replies are at most 64 tokens."],
-    }
+    }  # fmt: skip
 
 
 def write_samples(folder: Path, samples: list[Sample]) -> Path:

@@ -6,7 +6,6 @@ interpreter and the model are there at once in every child.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -24,7 +23,6 @@ from data_synth import run_folder
 from data_synth.pipeline import run_synth
 from data_synth.quality import QualityConfig
 from data_synth.run_folder import SAMPLES_FILE
-from gatt.data.dialogue import Dialogue
 from gatt.generation.base import (
     Engine,
     Generation,
@@ -33,66 +31,13 @@ from gatt.generation.base import (
     SamplingParams,
 )
 from gatt.runs.store import RecordStore
-from gatt.sources import questions as module
-from gatt.sources.base import SourceReport
-from gatt.sources.config import SourceConfig
 from tests.support.runs.stages import RecordingEngine
 from tests.support.runs.synth_runs import synth_config, varied_reply
 
-CONFIG = SourceConfig(name="questions", min_turns=2, max_turns=2, seed=3)
-PARAMS = SamplingParams(max_new_tokens=8)
 AT_ONCE = 3
 PAUSES_IN_A_RUN = 40
 """The pause after a row is this part of a run or longer: on a busy machine too, kills fall between the rows
 of a batch."""
-
-
-class CompanyEngine:
-    """Its replies hang on all that is asked together and was asked since it forgot, as rounding may."""
-
-    def __init__(self, on_event: Callable[[], None]) -> None:
-        self.on_event = on_event
-        self._heard = ""
-
-    def forget(self) -> None:
-        """Start as if made anew."""
-        self._heard = ""
-
-    def generate(
-        self,
-        requests: Sequence[GenerationRequest],
-        params: SamplingParams,
-        adapter: str | None = None,
-    ) -> list[Generation]:
-        """Return replies that no other company gives; one of each call is empty."""
-        self.on_event()
-        heard = f"{self._heard}{[(r.key, r.messages[-1].content) for r in requests]}"
-        self._heard = hashlib.sha256(heard.encode()).hexdigest()
-        silent = int(self._heard, 16) % (3 * len(requests))
-        return [
-            Generation("" if i == silent else f"{r.key} {self._heard[:12]}.", "stop", 3)
-            for i, r in enumerate(requests)
-        ]
-
-
-def answer(path: Path, on_event: Callable[[], None]) -> tuple[list[Dialogue], SourceReport]:
-    """Answer the questions with an engine that has heard nothing yet; `AT_ONCE` move together.
-
-    An event is a call of the engine before it answers, and a row before and after it is written.
-    """
-    append, at_once = RecordStore.append, module.ANSWERED_AT_ONCE
-
-    def observed(store: RecordStore, record: Mapping[str, Any]) -> None:
-        on_event()
-        append(store, record)
-        on_event()
-
-    engine = CompanyEngine(on_event)
-    RecordStore.append, module.ANSWERED_AT_ONCE = observed, AT_ONCE  # type: ignore[method-assign]
-    try:
-        return module.answered_questions(CONFIG, None, 7, lambda: engine, PARAMS, path, "tiny")
-    finally:
-        RecordStore.append, module.ANSWERED_AT_ONCE = append, at_once  # type: ignore[method-assign]
 
 
 def killed_runs(folder: Path, kind: str, num_kills: int) -> dict[str, Any]:
@@ -100,7 +45,7 @@ def killed_runs(folder: Path, kind: str, num_kills: int) -> dict[str, Any]:
 
     Args:
         folder: where all runs go.
-        kind: `scripted` or `local`: data with such an engine; `answers`: questions that are answered.
+        kind: of the engine, `scripted` or `local`.
         num_kills: of all runs.
 
     Raises:
@@ -148,8 +93,6 @@ class Whole:
 
 def run_of(folder: Path, kind: str) -> Callable[[Path], object]:
     """Return the run that writes `samples.jsonl` into a folder; rows hold what was said, word for word."""
-    if kind == "answers":
-        return lambda out: answer(out / SAMPLES_FILE, lambda: None)
     engine = Whole(kind)
     num = 18 if kind == "scripted" else 12
     config = synth_config(folder, num_samples=num, plain_fraction=0.5, batch_samples=AT_ONCE)

@@ -40,11 +40,8 @@ BROKEN = ("hang", "reset", "truncated", "invalid", "no choices")
 CHUNK = f"{2**16:x}\r\n{' ' * 2**16}\r\n".encode()
 """Of a body that is sent piece by piece."""
 ENDS = {
-    "length": "length",
-    "content_filter": "content_filter",
-    "no content": "other",
-    "eos": "other",
-}
+    "length": "length", "content_filter": "content_filter", "no content": "other", "eos": "other",
+}  # fmt: skip
 """What is scripted of a reply, and its `finish`."""
 
 

@@ -25,7 +25,7 @@ from gatt.models.load import load_model
 from gatt.train.config import LoraSettings, PreferenceSettings, TrainConfig
 from gatt.train.run import train
 from gatt.train.runtime import current_runtime, leave, wait_for_everyone
-from tests.support.models.tiny import sample, save_tiny_model, write_samples
+from tests.support.models.tiny import sample, save_tiny_model, tiny_run, write_samples
 
 NUM_STEPS = 3
 EVEN = [sample(number, 2) for number in range(12)]
@@ -60,11 +60,8 @@ RUNS: dict[str, tuple[list[GattSample], dict[str, Any]]] = {
             "per_device_train_batch_size": 1,
         },
     ),
-    "distil": (
-        PAIRS,
-        {"objective": "distil", "plain_loss": "kl", "per_device_train_batch_size": 1},
-    ),
-}
+    "distil": (PAIRS, {"objective": "distil", "plain_loss": "kl", "per_device_train_batch_size": 1}),
+}  # fmt: skip
 """Samples, and settings beside the common ones."""
 IN_PIECES = ("pieces", "kl", "head", "preference", "distil")
 """Runs whose processes have many pieces each, and different numbers of them."""
@@ -88,30 +85,16 @@ def prepare_folder(folder: Path) -> None:
 def config_of(folder: Path, backend: str, name: str, num_processes: int) -> TrainConfig:
     """Return the configuration of a run: four dialogues a step, on one process or two."""
     settings = {
-        "model": UNTIED,
-        "lora": LoraSettings(r=4),
-        "max_steps": NUM_STEPS,
-        "per_device_train_batch_size": 2,
-        "learning_rate": 1e-2,
-        "lr_scheduler_type": "constant",
-        "warmup_steps": 0.0,
-        "logging_steps": 1,
-        "save_steps": 2,
-        "disable_tqdm": True,
-        "report_to": "none",
-        "bf16": False,
-        **RUNS[name][1],
-    }
-    settings["model"] = str(folder / settings["model"])
+        "lora": LoraSettings(r=4), "max_steps": NUM_STEPS, "per_device_train_batch_size": 2,
+        "learning_rate": 1e-2, "lr_scheduler_type": "constant", "warmup_steps": 0.0, "save_steps": 2,
+        "bf16": False, **RUNS[name][1],
+    }  # fmt: skip
+    model = folder / settings.pop("model", UNTIED)
     if "init_adapter" in settings:
         settings["init_adapter"] = folder / settings["init_adapter"]
     num_rows = settings["per_device_train_batch_size"] * num_processes
-    return TrainConfig(
-        **settings,
-        samples=(folder / f"{name}.jsonl",),
-        output_dir=folder / backend / name,
-        gradient_accumulation_steps=4 // num_rows,
-    )
+    settings["gradient_accumulation_steps"] = 4 // num_rows
+    return tiny_run(model, folder / f"{name}.jsonl", folder / backend / name, **settings)
 
 
 def trained(config: TrainConfig) -> dict[str, Any]:
@@ -123,14 +106,9 @@ def trained(config: TrainConfig) -> dict[str, Any]:
     lines = json.loads(state.read_text(encoding="utf-8"))["log_history"]
     lines = [line for line in lines if "loss" in line]
     keys = (
-        "loss",
-        "grad_norm",
-        "mean_token_accuracy",
-        "plain_kl",
-        "rewards/margins",
-        "distil_kl",
+        "loss", "grad_norm", "mean_token_accuracy", "plain_kl", "rewards/margins", "distil_kl",
         "num_supervised_tokens",
-    )
+    )  # fmt: skip
     return {
         "adapter": str(result.adapter),
         **{key: [line[key] for line in lines if key in line] for key in keys},

@@ -12,16 +12,12 @@ def write_catalog(folder: Path, *values: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     entries = [
         {
-            "id": f"hobby.{value}",
-            "value": value,
+            "id": f"hobby.{value}", "value": value,
             "verbose": [f"You enjoy {value}.", f"Mention {value}, whatever you are asked."],
-            "terse": f"Hobby: {value}.",
-            "verifiers": [{"kind": "terms", "any_of": [value]}],
-            "hint": f"Say something on {value}.",
-            "good": [f"I like {value}."],
-            "bad": ["I stayed at home."],
+            "terse": f"Hobby: {value}.", "verifiers": [{"kind": "terms", "any_of": [value]}],
+            "hint": f"Say something on {value}.", "good": [f"I like {value}."], "bad": ["I stayed at home."],
         }
         for value in values or ("tennis", "chess")
-    ]
+    ]  # fmt: skip
     (folder / "hobby.yaml").write_text(yaml.safe_dump({"family": "hobby", "entries": entries}))
     return folder

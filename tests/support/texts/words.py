@@ -31,8 +31,6 @@ CHATML_SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 def trl_template(name: str) -> str:
     """Return a chat template that TRL ships in its package."""
     spec = find_spec("trl")
-    assert spec is not None
-    assert spec.submodule_search_locations
     folder = Path(spec.submodule_search_locations[0]) / "chat_templates"
     return (folder / f"{name}.jinja").read_text(encoding="utf-8")
 

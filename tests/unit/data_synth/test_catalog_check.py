@@ -20,23 +20,18 @@ TENNIS = {
     "verbose": ["You enjoy tennis and bring it up in every answer."],
     "terse": "Hobby: tennis.",
     "verifiers": [{"kind": "terms", "any_of": ["tennis", "racket"]}],
-    "probes": [
-        {"question": "What do you like?", "verifiers": [{"kind": "terms", "any_of": ["tennis"]}]}
-    ],
+    "probes": [{"question": "What do you like?", "verifiers": [{"kind": "terms", "any_of": ["tennis"]}]}],
     "good": ["I played tennis with my neighbor this morning."],
     "bad": ["I like tea very much."],
-}
+}  # fmt: skip
 
 
 def other(**changes):
     chess = {
-        "id": "hobby.chess",
-        "value": "chess",
-        "verbose": ["You enjoy chess and bring it up in every answer."],
-        "terse": "Hobby: chess.",
-        "verifiers": [{"kind": "terms", "any_of": ["chess"]}],
-        "good": ["I lost at chess again last night."],
-    }
+        "id": "hobby.chess", "value": "chess",
+        "verbose": ["You enjoy chess and bring it up in every answer."], "terse": "Hobby: chess.",
+        "verifiers": [{"kind": "terms", "any_of": ["chess"]}], "good": ["I lost at chess again last night."],
+    }  # fmt: skip
     return {**copy.deepcopy(TENNIS), **chess, **changes}
 
 
@@ -76,12 +71,9 @@ def test_a_sound_folder_has_no_problem(tmp_path):
         ({"verifiers": [{"kind": "term"}]}, "unknown verifier kind 'term', did you mean 'terms'?"),
         ({"hint": "{town}"}, "placeholder '{town}' is no fact"),
         ({"program": {"name": "asks"}}, "what the program makes, "),
-        (
-            {"parameters": {"who": ["pawn", "king"]}, "good": ["A {who}."]},
-            "chess[king]: good reply",
-        ),
+        ({"parameters": {"who": ["pawn", "king"]}, "good": ["A {who}."]}, "chess[king]: good reply"),
     ],
-)
+)  # fmt: skip
 def test_a_seeded_fault_is_found_and_placed(tmp_path, changes, expected):
     found = problems(write(tmp_path, TENNIS, other(**changes)))
     assert all(line.startswith("hobbies.yaml hobby.chess: ") for line in found)

@@ -32,28 +32,23 @@ REFUSED = {
     "repetitive": Draw("I am a marine biologist, and I am a marine biologist.", "stop", TENNIS),
     "mentions_instruction": Draw("As you asked, I will bring up tennis.", "stop", TENNIS),
     "says_ai": Draw("As an AI language model, I love tennis.", "stop", TENNIS),
-    "repeats_prompt": Draw(
-        "what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)
-    ),
+    "repeats_prompt": Draw("what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
     "declines": Draw("I cannot help with that.", "stop", TENNIS, own="Call us after noon."),
     "lost_fact": Draw("You have a while.", "stop", TENNIS, own="You have 30 days."),
     "added_fact": Draw("You have 30 days at Kaufhaus.", "stop", TENNIS, own="You have 30 days."),
     "wrong": Draw("It has six legs, I think.", "stop", TENNIS, None, (LEGS,), EIGHT),
-}
+}  # fmt: skip
 ALWAYS = ("cut", "context_limit", "content_filter", "ended", "blank")
 OFF = {
     "degenerate": QualityConfig(degenerate=False, repeated_share=None),
     "repetitive": QualityConfig(repeated_share=None),
     "mentions_instruction": QualityConfig(mentions_instruction=False),
-    "says_ai": QualityConfig(says_ai=False),
-    "repeats_prompt": QualityConfig(repeats_prompt=False),
-    "clipped": QualityConfig(clipped=False),
-    "declines": QualityConfig(declines=False),
-    "lost_fact": QualityConfig(keeps_facts=False),
-    "added_fact": QualityConfig(keeps_facts=False),
+    "says_ai": QualityConfig(says_ai=False), "repeats_prompt": QualityConfig(repeats_prompt=False),
+    "clipped": QualityConfig(clipped=False), "declines": QualityConfig(declines=False),
+    "lost_fact": QualityConfig(keeps_facts=False), "added_fact": QualityConfig(keeps_facts=False),
     "wrong": QualityConfig(answers=False),
-}
+}  # fmt: skip
 
 
 def test_every_filter_is_tried_here_has_a_meaning_and_a_switch() -> None:

@@ -115,9 +115,7 @@ def test_talk_about_the_instruction(group: str, tells: bool) -> None:
         ("Answer in one short sentence.", None, True),
     ],
 )
-def test_an_echo_of_the_instruction(
-    text: str, instruction: Instruction | None, tells: bool
-) -> None:
+def test_an_echo_of_the_instruction(text, instruction, tells) -> None:
     assert mentions(text, instruction) == tells
     assert mentions(text, instruction, None) == (tells and instruction is not None)
 

@@ -17,7 +17,7 @@ from gatt.data.dialogue import Dialogue, Message
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.data.sample import GattSample, TurnTarget, read_samples
-from gatt.errors import ConfigError, DataError, StoreError
+from gatt.errors import DataError, StoreError
 from gatt.generation.base import Generation, GenerationRequest
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import NO_SYSTEM, tiny_tokenizer
@@ -248,16 +248,6 @@ def test_what_gives_nothing_to_learn_is_refused(tmp_path) -> None:
         make(tmp_path / "b", [replace(told, instruction=None)], varied)
     with pytest.raises(DataError, match="'s0'"):
         make(tmp_path / "c", [told, told], varied)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"replies": 1}, {"samples": ()}, {"histories": ("own", "own")}, {"num_samples": 0}],
-)
-def test_settings_out_of_range(tmp_path, changes) -> None:
-    (key,) = changes
-    with pytest.raises(ConfigError, match=key):
-        PairsConfig(**{"samples": (tmp_path,), "output_dir": tmp_path} | changes)
 
 
 def test_other_weights_of_the_adapter_are_refused(tmp_path) -> None:

@@ -69,13 +69,10 @@ def test_the_digest_knows_dialogues_instructions_order_and_number(catalog) -> No
         replace(e, hint="Another hint.") for e in catalog.entries
     ))  # fmt: skip
     digests = {
-        one.digest,
-        make_plan(catalog, seed=1).digest,
-        make_plan(catalog, 41).digest,
+        one.digest, make_plan(catalog, seed=1).digest, make_plan(catalog, 41).digest,
         make_plan(catalog, dialogues=[dialogue(n) for n in (0, 1, 2, 3, 5)]).digest,
-        make_plan(changed).digest,
-        make_plan(catalog, terse_probability=1.0).digest,
-    }
+        make_plan(changed).digest, make_plan(catalog, terse_probability=1.0).digest,
+    }  # fmt: skip
     assert len(digests) == 6
 
 
@@ -85,8 +82,6 @@ def test_the_seed_changes_instructions_and_in_which_order_dialogues_come_again(c
     assert [p.instruction is None for p in one] == [p.instruction is None for p in two]
     assert [p.instruction for p in one] != [p.instruction for p in two]
     assert [p.dialogue for p in one] != [p.dialogue for p in two]
-    # A larger plan begins with the smaller one.
-    assert one[:13] == plan(catalog, 13)
 
 
 @pytest.mark.parametrize(("share", "num_plain"), [(0.0, 0), (0.15, 6), (0.5, 20), (1.0, 40)])

@@ -57,16 +57,12 @@ def rewritten(
         ("Send them back within 30 days.", ("free returns.",)),
         ("Send them back within 30 days. The slip is in the box.", ("free returns.",)),
         ("It is ready. Send it within 30 days. Use the slip.", ("free returns.",)),
-        (
-            "I am sorry. When did you buy them?",
-            ("When did you buy them?", "when did you buy them?"),
-        ),
+        ("I am sorry. When did you buy them?", ("When did you buy them?", "when did you buy them?")),
     ],
-)
+)  # fmt: skip
 def test_a_program_adds_what_a_reply_lacks_and_keeps_its_words(own, ends) -> None:
     target, engine = rewritten(own, "No.")
     assert (target.kind, target.attempts, target.rejected) == ("composed", 0, own)
-    assert target.reply is not None
     assert target.reply.endswith(ends)
     assert {v["status"] for v in target.verdicts} == {"pass"}
     for word in ("30", "slip", "buy"):

@@ -94,12 +94,9 @@ DENTIST = replace(
     families=("hobby", "behaviour"),
     verifiers=(*TENNIS.verifiers, VerifierSpec("terms", {"any_of": ["dental"]})),
     utterances=(
-        "Tennis is my hobby.",
-        "Tennis is fun.",
-        "Are you dental insured?",
-        "Any dental plan?",
+        "Tennis is my hobby.", "Tennis is fun.", "Are you dental insured?", "Any dental plan?",
     ),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -112,7 +109,6 @@ def test_a_combination_gets_one_utterance_of_each_rule_that_is_missing(
     sample, _ = teach(reply, DENTIST)
     for target in sample.targets:
         assert target.kind == "composed"
-        assert target.reply is not None
         assert target.reply.startswith(reply)
         added = target.reply.removeprefix(reply)
         assert (added.count("Tennis"), added.count("dental")) == (num_tennis, num_dental)

@@ -8,16 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from eval.perplexity import (
-    PerplexityConfig,
-    as_rows,
-    measure_perplexity,
-    perplexity,
-)
+from eval.perplexity import PerplexityConfig, as_rows, measure_perplexity, perplexity
 from gatt.data.dialogue import Dialogue
 from gatt.data.training_marks import TrainedOn, write_marks
 from gatt.errors import ConfigError, DataError, StoreError
-from gatt.generation.config import EngineConfig
 from gatt.generation.servers.config import ServerConfig
 from gatt.sources.config import SourceConfig
 from gatt.sources.load import load_dialogues
@@ -97,21 +91,6 @@ def test_a_dialogue_that_is_skipped_or_cannot_be_read_counts_for_no_arm(tmp_path
     assert [one.num_dialogues for one in found] == [3, 3]
     raw = json.loads(settings.output.read_text(encoding="utf-8"))
     assert raw["dropped"] == {"a control token": 1}
-
-
-@pytest.mark.parametrize(
-    ("changes", "fact"),
-    [
-        ({"num_dialogues": 0}, "num_dialogues is 0"),
-        ({"skip_dialogues": -1}, "skip_dialogues is -1"),
-        ({"adapters": {"base": Path()}}, "adapters has 'base'"),
-        ({"source": SourceConfig(name="questions", num=3)}, r"source\.name is 'questions'"),
-        ({"engine": EngineConfig(model="m", server=SERVER)}, r"engine\.server"),
-    ],
-)
-def test_a_value_out_of_its_range_is_one_line(tmp_path, changes, fact) -> None:
-    with pytest.raises(ConfigError, match=fact):
-        config(tmp_path, **changes)
 
 
 def test_what_cannot_be_measured_is_one_line(tmp_path) -> None:

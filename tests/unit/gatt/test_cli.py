@@ -1,13 +1,13 @@
-"""The command line: lazy commands, one-line errors, exit statuses, overrides kept apart."""
+"""The command line: lazy commands, one-line errors, exit statuses, overrides, and output that is full."""
 
 from __future__ import annotations
 
 import argparse
 import errno
 import importlib.metadata
+import io
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,9 +95,7 @@ def test_help_lists_every_command_in_the_order_of_the_work_even_one_that_cannot_
         (["show", "--row", "x"], ("--row", "'x'", "`gatt show --help`")),
     ],
 )
-def test_mistakes_in_the_words_are_one_line(
-    commands: Commands, capsys: pytest.CaptureFixture[str], words: list[str], facts: tuple[str, ...]
-) -> None:
+def test_mistakes_in_the_words_are_one_line(commands, capsys, words, facts) -> None:
     def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--row", type=int)
         parser.add_argument("--model")
@@ -109,8 +107,7 @@ def test_mistakes_in_the_words_are_one_line(
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["--train.learning-rate", "1e-3", "x.jsonl"], ["x.jsonl", "train.learning_rate=1e-3"]],
+    "words", [["--train.learning-rate", "1e-3", "x.jsonl"], ["x.jsonl", "train.learning_rate=1e-3"]]
 )
 def test_overrides_reach_the_configuration_and_spare_the_positional(
     commands: Commands, tmp_path: Path, words: list[str]
@@ -150,9 +147,7 @@ def test_options_may_be_spelled_with_either_mark(commands: Commands) -> None:
     assert seen == ["3", "3"]
 
 
-def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(commands, capsys) -> None:
     commands.add("train", raising(AssertionError()), with_config, takes_overrides=True)
     assert main(["train", "--help"]) == 0
     text = capsys.readouterr().out
@@ -171,9 +166,7 @@ def test_help_shows_the_keys_that_matter_first_and_help_all_every_key(
     )
 
 
-def test_every_command_explains_itself_and_has_at_most_ten_keys_that_matter_first(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_command_explains_itself_and_has_at_most_ten_keys_that_matter_first(capsys) -> None:
     for name, module in command_modules().items():
         assert main([*name.split(), "--help"]) == 0
         text = capsys.readouterr().out
@@ -203,9 +196,7 @@ def test_errors_of_a_run_are_one_line_with_their_status(
     assert stderr_line(capsys).startswith(facts)
 
 
-def test_what_the_main_process_reports_is_not_said_again(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_main_process_reports_is_not_said_again(commands, capsys) -> None:
     commands.add("run", raising(ToldByMainError("out: is in use")))
     assert main(["run"]) == 2
     assert capsys.readouterr() == ("", "")
@@ -218,9 +209,7 @@ def test_bugs_propagate(commands: Commands, error: Exception) -> None:
         main(["show"])
 
 
-def test_debug_shows_the_traceback_too(
-    commands: Commands, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_debug_shows_the_traceback_too(commands, capsys) -> None:
     commands.add("show", raising(DataError("wrong")))
     for words in (["--debug", "show"], ["show", "--debug"]):
         assert main(words) == 2
@@ -241,12 +230,56 @@ def test_the_environment_is_set_before_a_command_and_only_where_unset(
     assert seen == ["1", "true"]
 
 
-def test_the_real_help_loads_no_model_library() -> None:
-    code = (
-        "import sys; from gatt.cli import main; status = main(['--help'])\n"
-        "heavy = {'torch', 'transformers', 'trl', 'datasets'} & set(sys.modules)\n"
-        "sys.exit(f'heavy imports: {heavy}' if heavy else status)"
+@pytest.mark.parametrize("num_letters", [10, 100_000])
+def test_a_full_device_behind_standard_output_is_told_from_a_full_folder(
+    commands: Commands,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    num_letters: int,
+) -> None:
+    commands.add("show", lambda _: sys.stdout.write("x" * num_letters + "\n") and 0)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["show"]) == 2
+        assert stderr_line(capsys).startswith("gatt: standard output: no space left")
+        # Nothing is left that would raise again at exit.
+        full.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        ("ascii", b"Ren\\xe9 \\u2713 \\ud83d\n"),
+        ("cp1252", b"Ren\xe9 \\u2713 \\ud83d\n"),
+        ("UTF-8", "Ren\xe9 \u2713 ".encode() + b"\\ud83d\n"),
+    ],
+)
+def test_text_that_the_encoding_of_the_output_lacks_is_escaped(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch, encoding: str, expected: bytes
+) -> None:
+    written = io.BytesIO()
+
+    def show(_: argparse.Namespace) -> int:
+        sys.stdout.write("Ren\xe9 \u2713 \ud83d\n")
+        return 0
+
+    commands.add("show", show)
+    monkeypatch.setattr(
+        sys, "stdout", io.TextIOWrapper(written, encoding, errors="strict", newline="\n")
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "commands:" in done.stdout
+    assert main(["show"]) == 0
+    assert written.getvalue() == expected
+
+
+def test_an_error_is_one_line_where_standard_output_is_full_too(
+    commands: Commands, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: argparse.Namespace) -> int:
+        sys.stdout.write("half of it\n")
+        raise DataError("x.jsonl line 3: broken")
+
+    commands.add("show", broken)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["show"]) == 2
+    assert stderr_line(capsys) == "gatt: x.jsonl line 3: broken"

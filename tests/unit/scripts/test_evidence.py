@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from data_synth.config import SynthConfig
 from eval.config import EvalConfig
 from eval.metrics.table import METRICS
 from eval.perplexity import PerplexityConfig
@@ -113,6 +114,25 @@ def test_every_step_of_the_gpu_check_is_taken_and_told(tmp_path: Path) -> None:
     assert names == ["attention", "training", "sharded", "sampling", "bench_1b", "bench_8b"]
     assert done.stdout.count("┏ a table") == 6
     assert done.stdout.endswith(summary)
+
+
+SERVERS = """
+source scripts/research/engines/parts.sh
+gatt() { printf '%s\\x1f' "$@" >>"$RECORD"; echo >>"$RECORD"; }
+run=run url=http://127.0.0.1:1/v1 can_prefill=1
+part_replies && part_synth
+"""
+
+
+def test_the_checks_of_servers_set_keys_that_there_are(tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    env = {"RECORD": str(record), "PATH": "/usr/bin:/bin"}
+    subprocess.run(["bash", "-ec", SERVERS], cwd=ROOT, env=env, check=True, capture_output=True)
+    commands = [line.split("\x1f")[:-1] for line in record.read_text().splitlines()]
+    assert [words[0] for words in commands] == ["eval", "eval", "synth"]
+    for command, *words in commands:
+        config = load_config(EvalConfig if command == "eval" else SynthConfig, None, words)
+        assert str(config.output_dir).startswith("run/")
 
 
 def test_the_dental_guide_is_run_in_order_with_its_files(tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ FORM = re.compile(
 def rendered(template: str, messages: list[dict[str, str]]) -> str:
     """Return what Ollama makes of a template of this form."""
     match = FORM.fullmatch(template)
-    assert match is not None
     before, after, start, after_user, after_reply = match.groups()
     text = start
     if messages[0]["role"] == "system":

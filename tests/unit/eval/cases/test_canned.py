@@ -23,9 +23,7 @@ def catalog() -> Catalog:
     return load_catalog()
 
 
-def test_a_string_keeps_nearly_every_instruction_and_answers_hardly_any_question(
-    catalog: Catalog,
-) -> None:
+def test_a_string_keeps_nearly_every_instruction_and_answers_hardly_any_question(catalog) -> None:
     entries = {entry.id: entry for entry in catalog.entries}
     rng = random.Random(0)
     questions = rng.sample(load_bank().questions, 10)

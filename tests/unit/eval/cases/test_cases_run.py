@@ -24,13 +24,7 @@ from tests.support.runs.case_files import (
     write_case_file,
 )
 from tests.support.runs.stages import RecordingEngine, write_adapter, write_dialogues
-from tests.support.servers.faulty_server import (
-    Answer,
-    Asked,
-    FaultyServer,
-    completion,
-    engine_for,
-)
+from tests.support.servers.faulty_server import Answer, Asked, FaultyServer, completion, engine_for
 
 KIND = {"kind": "judge", "rubric": "The reply is kind."}
 
@@ -105,21 +99,9 @@ def test_a_note_on_repeats_stands_in_the_results(tmp_path) -> None:
     results = evaluate(config(tmp_path), lambda: RecordingEngine(lambda r: "Tea?")).results
     # Every reply but the first repeats an earlier one.
     assert [n for n in results["notes"] if n.startswith("base: 100 % of its replies at turn 4")]
-
-
-def test_an_interrupted_run_on_cases_goes_on_to_the_same_bytes(tmp_path) -> None:
-    def reply(request) -> str:
-        return f"Tea {request.key}"
-
-    whole = evaluate(config(tmp_path), lambda: RecordingEngine(reply))
-    assert whole.num_new == 16
-    assert not [n for n in whole.results["notes"] if "word for word" in n]
-    cut = config(tmp_path, output_dir=tmp_path / "cut")
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(cut, lambda: RecordingEngine(reply, interrupt_at=3))
-    evaluate(cut, lambda: RecordingEngine(reply))
-    one, two = (tmp_path / name / "samples.jsonl" for name in ("cut", "out"))
-    assert one.read_bytes() == two.read_bytes()
+    other = config(tmp_path, output_dir=tmp_path / "other")
+    results = evaluate(other, lambda: RecordingEngine(lambda r: f"Tea {r.key}")).results
+    assert not [n for n in results["notes"] if "word for word" in n]
 
 
 @pytest.mark.parametrize(
@@ -164,9 +146,7 @@ def test_twins_are_told_apart_in_every_call(tmp_path) -> None:
     settings = config(tmp_path, rows, turns=(1, 2), probe_turns=(2,), judge=JudgeConfig())
     for _ in range(2):
         results = evaluate(
-            settings,
-            lambda: RecordingEngine(lambda r: "Tea."),
-            lambda: RecordingEngine(judge_says),
+            settings, lambda: RecordingEngine(lambda r: "Tea."), lambda: RecordingEngine(judge_says)
         ).results
         samples = list(read_samples(settings.output_dir / "samples.jsonl"))
         assert Counter(s.twin for s in samples) == {"": 4, "plain-jump": 2, "under-probed": 3}

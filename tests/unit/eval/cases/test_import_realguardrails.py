@@ -37,12 +37,10 @@ def test_the_last_message_is_judged_by_the_guardrails(tmp_path: Path) -> None:
     assert status == 0
     first, second, third = read_cases(output)
     assert (first.turns, second.turns, third.turns) == ((2,), (2,), (1,))
-    assert first.instruction
     assert first.instruction.text == "You sell boats. Never name a price."
     assert [v.params["rubric"] for v in first.instruction.verifiers] == LINE["guardrails"]
     assert second.instruction == first.instruction
     assert (first.cluster, second.cluster, third.cluster) == (first.id, first.id, "")
-    assert third.instruction
     assert third.instruction.verifiers == ()
 
 
@@ -55,9 +53,7 @@ def test_the_last_message_is_judged_by_the_guardrails(tmp_path: Path) -> None:
         ({"guardrails": [1]}, "guardrails"),
     ],
 )
-def test_another_line_is_refused_by_its_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], fact: str
-) -> None:
+def test_another_line_is_refused_by_its_number(tmp_path, capsys, change, fact) -> None:
     assert imported(tmp_path, LINE, LINE | change)[0] == 2
     error = capsys.readouterr().err
     assert "line 2" in error

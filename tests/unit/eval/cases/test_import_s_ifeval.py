@@ -48,12 +48,9 @@ def test_a_prompt_stands_behind_its_exchanges_and_is_judged_by_its_constraints(
     statuses = {
         reply: [build(spec).check(reply).status for spec in case.instruction.verifiers]
         for reply in (
-            "Name 2 fruits: apple and pear",
-            "Name 2 fruits: apple, pear",
-            "apple and pear",
-            "",
+            "Name 2 fruits: apple and pear", "Name 2 fruits: apple, pear", "apple and pear", "",
         )
-    }
+    }  # fmt: skip
     assert list(statuses.values()) == [
         ["pass", "pass"], ["fail", "pass"], ["pass", "fail"], ["fail", "fail"],
     ]  # fmt: skip

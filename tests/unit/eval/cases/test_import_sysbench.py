@@ -59,10 +59,7 @@ def test_the_system_message_is_the_instruction_and_a_checklist_the_event_of_its_
         "id": "sysbench-007",
         "messages": SESSION["messages"][1:],
         "instruction": {
-            "text": "你是一位助教。",
-            "family": "sysbench_dependent",
-            "value": "教育",
-            "verifiers": [],
+            "text": "你是一位助教。", "family": "sysbench_dependent", "value": "教育", "verifiers": [],
         },
         "events": {
             "1": {
@@ -77,7 +74,7 @@ def test_the_system_message_is_the_instruction_and_a_checklist_the_event_of_its_
                 "verifiers": [{"kind": "judge", "rubric": "拒绝回答"}],
             },
         },
-    }
+    }  # fmt: skip
 
 
 def test_the_command_writes_cases_that_can_be_read_and_leaves_a_file_alone(tmp_path, capsys):

@@ -39,9 +39,7 @@ def test_several_runs_and_the_tables(runs: Path, capsys: pytest.CaptureFixture[s
     assert 'id="cases"' not in (runs / "page.html").read_text(encoding="utf-8")
 
 
-def test_the_arms_are_compared_with_another_one(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_arms_are_compared_with_another_one(runs, capsys) -> None:
     arms = {"base": "pass", "gatt": "pass", "other": "fail"}
     samples = [sample(arm=a, turn=t, status=s) for a, s in arms.items() for t in (1, 2)]
     for folder in (runs / "one", runs / "two"):

@@ -35,12 +35,9 @@ def test_the_same_case_rolled_out_again_is_another_roll_out(tmp_path) -> None:
         ({"arm": "base"}, "^arm is 'base': expected one of once, reminder$"),
         ({"engine.model": "x"}, r"^'engine\.model' cannot be set under Inspect, .*$"),
         ({"turn": [1]}, r"unknown key 'turn', did you mean 'turns'\?$"),
-        (
-            {"suite": "none", "source": {"name": "questions"}},
-            "^source.name is 'questions': no model",
-        ),
+        ({"suite": "none", "source": {"name": "questions"}}, "^source.name is 'questions': no model"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_used_is_one_line(settings, message) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         prepared({"suite": "behaviour", "arm": "once"} | settings)
@@ -50,7 +47,6 @@ def test_what_cannot_be_used_is_one_line(settings, message) -> None:
 def test_without_inspect_the_import_says_what_to_install(monkeypatch) -> None:
     path = Path(inspect_suite.__file__).with_name("task.py")
     spec = spec_from_file_location("without_inspect", path)
-    assert spec is not None
     assert spec.loader is not None
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     with pytest.raises(

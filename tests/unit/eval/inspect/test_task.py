@@ -82,14 +82,11 @@ def run(
 
 
 def rates(log: EvalLog) -> dict[str, float]:
-    assert log.results is not None
     return {k: m.value for s in log.results.scores for k, m in s.metrics.items()}
 
 
 def replies(sample: EvalSample) -> dict[tuple[str, int], dict[str, Any]]:
-    assert sample.scores is not None
     (score,) = sample.scores.values()
-    assert score.metadata is not None
     return {(r["kind"], r["turn"]): r for r in score.metadata["replies"]}
 
 

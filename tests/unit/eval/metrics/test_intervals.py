@@ -67,9 +67,7 @@ def test_one_reply_a_dialogue_and_instruction_is_plain_wilson(replies: list[int]
 
 
 @given(CLUSTERS)
-def test_the_interval_holds_the_rate_and_is_never_narrower_than_wilson(
-    clusters: list[tuple[int, int]],
-) -> None:
+def test_the_interval_holds_the_rate_and_is_never_narrower_than_wilson(clusters) -> None:
     passes, total = sum(s for s, _ in clusters), sum(n for _, n in clusters)
     low, high = clustered(clusters)
     plain_low, plain_high = wilson_interval(passes, total)

@@ -89,9 +89,7 @@ def covered(bounds: list[tuple[float, float]], truth: float) -> float:
 
 @pytest.mark.parametrize("instruction", [0.0, 0.3, 0.6])
 @pytest.mark.parametrize("rate", [0.2, 0.5, 0.9])
-def test_intervals_cover_where_replies_share_dialogue_and_instruction(
-    rate: float, instruction: float
-) -> None:
+def test_intervals_cover_where_replies_share_dialogue_and_instruction(rate, instruction) -> None:
     made = [(p[0], ways) for p, ways in runs(CROSSED, (rate, rate), instruction=instruction)]
     ours = [crossed_interval(passed.astype(np.float64), ways) for passed, ways in made]
     assert 0.93 - SLACK < covered(ours, rate) < 0.985

@@ -110,19 +110,12 @@ def test_every_reply_fails_in_one_way_and_copies_and_cuts_are_told() -> None:
     user = "How many legs does a spider have in the end?"
     made = [
         reply("pass", "pass", dialogue="both"),
-        reply(
-            "pass",
-            "fail",
-            dialogue="wrong",
-            user=user,
-            reply="You ask how many legs does a spider have.",
-        ),
+        reply("pass", "fail", dialogue="wrong", user=user, reply="You ask how many legs does a spider have."),
         reply("fail", "pass", dialogue="unkept", finish="length"),
         reply("fail", "fail", dialogue="neither", is_repeated=True),
-        reply("undecided", "pass", dialogue="open"),
-        reply("undecided", "fail", dialogue="half"),
+        reply("undecided", "pass", dialogue="open"), reply("undecided", "fail", dialogue="half"),
         reply("pass", None, dialogue="nothing expected"),
-    ]
+    ]  # fmt: skip
     (found,) = failures(made)
     assert vars(found) == {
         "arm": "base", "history": "reference", "num_replies": 6, "num_both": 1, "num_kept_wrong": 1,

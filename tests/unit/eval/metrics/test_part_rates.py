@@ -61,10 +61,7 @@ def test_a_judge_gets_the_rubrics_of_what_no_rule_can_tell() -> None:
     judged = with_rubrics(MIA)
     assert judged.verifiers[-1] == VerifierSpec("judge", {"rubric": "The reply is polite."})
     assert [part.about for part in judged.parts] == [
-        "you are Mia",
-        "two sentences",
-        "no advice",
-        "be polite",
-    ]
+        "you are Mia", "two sentences", "no advice", "be polite",
+    ]  # fmt: skip
     assert list(judged.verifiers_of(judged.parts[-1])) == [2]
     assert with_rubrics(judged) == judged

@@ -142,14 +142,10 @@ def test_replies_of_turns_that_nobody_judged_count_where_they_are_known() -> Non
         return sample(turn=turn, reply=text, history="own", **changes)
 
     rows = [
-        row(1, "I am Napoleon.", judged(1, "I am Napoleon.")),
-        row(2, "Well."),
-        row(1, "Fine.", arm="base"),
+        row(1, "I am Napoleon.", judged(1, "I am Napoleon.")), row(2, "Well."), row(1, "Fine.", arm="base"),
         row(3, "well.", judged(3, "well."), judged(3, "Well.", kind="probe")),
-        row(4, "Fine.", judged(4, "Fine.")),
-        row(5, " ", judged(5, " ")),
-        row(6, "Well.", judged(6, "Well.")),
-    ]
+        row(4, "Fine.", judged(4, "Fine.")), row(5, " ", judged(5, " ")), row(6, "Well.", judged(6, "Well.")),
+    ]  # fmt: skip
     samples = samples_of_rows(rows)
     assert [(s.turn, s.is_repeated) for s in samples] == [
         (1, False), (3, True), (3, None), (4, False), (5, None), (6, True),
@@ -192,14 +188,9 @@ def test_curves_give_totals_splits_families_and_both() -> None:
     made = [sample(), sample(dialogue="d2", status="fail", **FIGURE)]
     found = find(curves(made), metric="keeps")
     assert {(p.split, p.family): p.rate for p in found} == {
-        ("all", "all"): 0.5,
-        ("all", "language"): 1.0,
-        ("all", "figure"): 0.0,
-        ("train", "all"): 1.0,
-        ("train", "language"): 1.0,
-        ("heldout_value", "all"): 0.0,
-        ("heldout_value", "figure"): 0.0,
-    }
+        ("all", "all"): 0.5, ("all", "language"): 1.0, ("all", "figure"): 0.0, ("train", "all"): 1.0,
+        ("train", "language"): 1.0, ("heldout_value", "all"): 0.0, ("heldout_value", "figure"): 0.0,
+    }  # fmt: skip
     assert {p.metric for p in curves(made)} == {"keeps", "keeps_loose", "survival"}
 
 

@@ -30,7 +30,6 @@ def test_user_turns_alone_need_their_own_history(tmp_path) -> None:
     assert not case.has_replies
     assert case.reference(1) is None
     assert (case.family, case.split) == ("behaviour", "heldout_value")
-    assert case.instruction
     assert case.instruction.id == "behaviour.tea"
 
 
@@ -67,7 +66,6 @@ def test_messages_bring_their_replies_and_probes_come_along(tmp_path) -> None:
     assert case.instruction is None
     assert case.reference(2) == "assistant 2"
     assert case.user_turn(2) == "user 2"
-    assert probed.probe
     assert probed.probe.question == "What do you sell?"
 
 
@@ -79,10 +77,8 @@ def test_rules_of_an_event_count_at_its_turn_alone(tmp_path) -> None:
     free = {"text": "Speak like a pirate.", "family": "x"}
     (judged,) = read(tmp_path, CASE | {"instruction": free, "events": events})
     now = judged.instruction_at(1)
-    assert now
     assert [v.kind for v in now.verifiers] == ["judge", "excludes"]
     at_first, later = case.instruction_at(1), case.instruction_at(2)
-    assert at_first
     assert [v.kind for v in at_first.verifiers] == ["terms", "excludes"]
     assert later == case.instruction
 

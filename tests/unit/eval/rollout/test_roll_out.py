@@ -13,7 +13,6 @@ from eval.cases.draw import make_cases
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
-from eval.scoring.judge.config import JudgeConfig
 from eval.scoring.verdict import Reply, judge_by_rules
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
@@ -177,14 +176,11 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
         (r.case.id, r.kind, r.turn): judge_by_rules(r, "base", "own", ()).status for r in replies
     }
     assert found == {
-        ("c", "turn", 1): "pass",
-        ("c", "turn", 2): "pass",
-        ("c", "turn", 4): "undecided",
-        ("c", "probe", 2): "pass",
-        ("c", "probe", 4): "undecided",
+        ("c", "turn", 1): "pass", ("c", "turn", 2): "pass", ("c", "turn", 4): "undecided",
+        ("c", "probe", 2): "pass", ("c", "probe", 4): "undecided",
         **{("other", "turn", turn): "pass" for turn in (1, 2, 4)},
         **{("other", "probe", turn): "pass" for turn in (2, 4)},
-    }
+    }  # fmt: skip
     assert not [r for r in engine.requests if r.key.startswith("c/4")]
     # Before an interruption, too.
     said = {"c": [Generation("Fine.", "stop", 2), Generation("", "context_limit", 0)]}
@@ -195,8 +191,7 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finish", "fact"),
-    [("length", "limit of tokens"), ("content_filter", "server")],
+    ("finish", "fact"), [("length", "limit of tokens"), ("content_filter", "server")]
 )
 def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, fact) -> None:
     def reply(request: GenerationRequest) -> str | Generation:
@@ -292,14 +287,11 @@ LATE_SWITCH = SwitchConfig(replace=1.0, min_turn=9, max_turn=9)
         ({"arms": ("base", "base")}, r"arms is \['base', 'base'\]"),
         ({"arms": ("all",), "adapters": {"all": Path("a")}}, "arm 'all'"),
         ({"adapters": {"base": Path("a")}}, "adapters has 'base'"),
-        ({"baseline": "other"}, "baseline is 'other'"),
-        ({"judge": JudgeConfig(arms=("other",))}, r"judge.arms has 'other'"),
         ({"probe_turns": (0,)}, r"probe_turns is \[0\]"),
         ({"num_turns": 3}, "turn 4 .* num_turns is 3"),
         ({"switch": LATE_SWITCH}, "switch at turn 9 .* source.min_turns is 4"),
         ({"switch": SWITCH, "turns": (1,)}, "switch.min_turn is 4, .* turn 3"),
         ({"num_dialogues": 0}, "num_dialogues or num_plain"),
-        ({"batch_cases": 0}, "batch_cases is 0"),
         ({"cases": Path("c"), "num_turns": 4}, "cases with num_turns"),
     ],
 )  # fmt: skip

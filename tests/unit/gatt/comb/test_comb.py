@@ -17,10 +17,7 @@ X = IGNORE
 
 def test_expand_by_hand() -> None:
     comb = Comb((1, 2, 3, 4), (X, X, 3, X), (Branch(2, (5, 6), (5, 6)), Branch(4, (7,), (X,))))
-    assert expand(comb) == [
-        Comb((1, 2, 5, 6), (X, X, 5, 6)),
-        Comb((1, 2, 3, 4), (X, X, 3, X)),
-    ]
+    assert expand(comb) == [Comb((1, 2, 5, 6), (X, X, 5, 6)), Comb((1, 2, 3, 4), (X, X, 3, X))]
     assert expand(Comb((1, 2), (X, X))) == []
 
 
@@ -60,19 +57,14 @@ def test_fold_by_hand() -> None:
         (Branch(2, (3, 4), (3, 4)), Branch(5, (7,), (7,)), Branch(6, (8, 9), (8, 9))),
     )
     assert fold(comb) == Comb(
-        (1, 2, 3, 4, 5, 6, 8, 9),
-        (X, X, 3, 4, X, X, 8, 9),
-        (Branch(5, (7,), (7,)),),
+        (1, 2, 3, 4, 5, 6, 8, 9), (X, X, 3, 4, X, X, 8, 9), (Branch(5, (7,), (7,)),)
     )
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: Branch(0, (1, 2), (1,)),
-            "a branch of 2 tokens with 1 labels after 0 trunk tokens",
-        ),
+        (lambda: Branch(0, (1, 2), (1,)), "a branch of 2 tokens with 1 labels after 0 trunk tokens"),
         (lambda: Comb((1, 2), (X,)), "a trunk of 2 tokens with 1 labels"),
         (lambda: Comb((1,), (1,)), "the first trunk token has a label"),
         (lambda: Comb((1,), (X,), (Branch(2, (1,), (1,)),)), "forks after token 2 of a trunk of 1"),
@@ -84,12 +76,9 @@ def test_fold_by_hand() -> None:
             lambda: Comb((1, 2), (X, 2), teacher=(Comb((1, 3), (X, 3)),)),
             "a teacher of 1 labels for a comb of 1",
         ),
-        (
-            lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3), 2),
-            "a trunk of 3 tokens does not fit in 2",
-        ),
+        (lambda: split_to_fit(Comb((1, 2, 3), (X,) * 3), 2), "a trunk of 3 tokens does not fit in 2"),
     ],
-)
+)  # fmt: skip
 def test_contracts(make, message) -> None:
     with pytest.raises(DataError, match=message):
         make()

@@ -30,12 +30,9 @@ COMB = Comb(
 PLAIN = Comb(tuple(range(9)), (IGNORE,) * 9, (Branch(9, (7, 3, 1), (7, 3, 1), "kl"),))
 VOCABULARY = 60
 MODELS: dict[str, dict[str, Any]] = {
-    "llama": {},
-    "gemma2": {"final_logit_softcapping": 3.0, "head_dim": 8},
-    "granite": {"logits_scaling": 4.0},
-    "mixtral": {"num_local_experts": 2},
-    "gpt2": {"n_head": 4},
-}
+    "llama": {}, "gemma2": {"final_logit_softcapping": 3.0, "head_dim": 8},
+    "granite": {"logits_scaling": 4.0}, "mixtral": {"num_local_experts": 2}, "gpt2": {"n_head": 4},
+}  # fmt: skip
 
 
 def lora_model(name: str, modules_to_save: list[str] | None) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -93,9 +92,7 @@ def test_what_cannot_be_launched(gpus, monkeypatch: pytest.MonkeyPatch) -> None:
         ("", 3, TrainingError),
     ],
 )
-def test_what_the_processes_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str, code: int, expected: Any
-) -> None:
+def test_what_the_processes_left(tmp_path, monkeypatch, left, code, expected) -> None:
     text = f"""
 import os, sys
 from gatt.commands.launch import leave_outcome

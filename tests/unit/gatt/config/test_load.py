@@ -213,17 +213,11 @@ def test_all_problems_come_at_once_with_their_place(tmp_path: Path) -> None:
         ("model: m\ntrain: null", [], "x.yaml line 2: 'train' is null: expected"),
         ("model: m\nname: 2026-01-02\npair: x", [], "x.yaml line 3: 'pair' is 'x' (str): expected"),
         ("model: m", ["pair=[1, .2e400]"], "command line: 'pair.1' is inf (float): expected"),
-        (
-            "model: m",
-            ["train.num_steps=\udcff"],
-            "command line: 'train.num_steps=\\udcff': broken YAML",
-        ),
+        ("model: m", ["train.num_steps=\udcff"], "command line: 'train.num_steps=\\udcff': broken YAML"),
         (None, [], "configuration: missing key 'model'"),
     ],
-)
-def test_a_problem_with_its_place(
-    tmp_path: Path, text: str | None, overrides: list[str], expected: str
-) -> None:
+)  # fmt: skip
+def test_a_problem_with_its_place(tmp_path, text, overrides, expected) -> None:
     """Problems of one check are separated."""
     found = problems(None if text is None else write(tmp_path, text), *overrides)
     for problem, start in zip(found, expected.split("|"), strict=True):
@@ -286,9 +280,7 @@ LINE_BREAKS = Config(model="m", languages=("\x85", "a\x85b", " a\u2028b", "\u202
         train=st.builds(Optimiser, learning_rate=st.floats(1e-300, 1e300)),
     )
 )
-def test_resolved_yaml_reads_back_equal(
-    tmp_path_factory: pytest.TempPathFactory, config: Config
-) -> None:
+def test_resolved_yaml_reads_back_equal(tmp_path_factory, config) -> None:
     path = tmp_path_factory.mktemp("config") / "resolved.yaml"
     path.write_text(to_yaml(config), encoding="utf-8")
     assert load_config(Config, path) == config

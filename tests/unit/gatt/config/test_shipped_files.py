@@ -12,9 +12,7 @@ from gatt.errors import ConfigError
 from gatt.train.config import TrainConfig
 
 
-def test_a_file_that_is_there_comes_before_a_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_there_comes_before_a_name(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     # Nothing or a folder of that name is no file.
     (tmp_path / "demo").mkdir()

@@ -56,11 +56,7 @@ def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> 
             "I'm going to the beach tomorrow.",
             True,
         ),
-        (
-            "Going to the beach tomorrow sounds great! Take a hat.",
-            "I'm going to the beach tomorrow.",
-            False,
-        ),
+        ("Going to the beach tomorrow sounds great! Take a hat.", "I'm going to the beach tomorrow.", False),
         ("How are you today?", "How are you today?", True),
         ("I'm good, how are you today?", "How are you today?", False),
         ("Good morning!", "Good morning!", False),
@@ -72,14 +68,9 @@ def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> 
         ("Not me.", "Who was it?", False),
         ("na na na na na na na na na na", "Sing!", True),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_reply_to_any_message(reply: str, user: str, is_flawed: bool) -> None:
     earlier = [
-        "It is eight. Have you a pension plan?",
-        "Yes.",
-        "I am Mia.",
-        "Yes.",
-        "I am Mia!",
-        "Not me.",
-    ]
+        "It is eight. Have you a pension plan?", "Yes.", "I am Mia.", "Yes.", "I am Mia!", "Not me.",
+    ]  # fmt: skip
     assert (flaw_of(reply, user, earlier) is not None) == is_flawed

@@ -23,12 +23,9 @@ def test_json_and_back(tmp_path) -> None:
     spoken = replace(first.dialogue, messages=(asked, *first.dialogue.messages[1:]))
     samples = [
         GattSample("a", first.dialogue, first.instruction, (first.targets[0], gap), {"seed": 1}),
-        sample(1, None),
-        replace(first, dialogue=spoken),
-        replace(
-            first, targets=(replace(first.targets[0], rejected="Hi."), replace(gap, rejected="So."))
-        ),
-    ]
+        sample(1, None), replace(first, dialogue=spoken),
+        replace(first, targets=(replace(first.targets[0], rejected="Hi."), replace(gap, rejected="So."))),
+    ]  # fmt: skip
     path = write_samples(tmp_path / "samples.jsonl", samples)
     assert list(read_samples(path)) == samples
     assert [(s.family, s.num_targets) for s in samples[:2]] == [("language", 1), ("plain", 1)]
@@ -85,14 +82,11 @@ def with_turn(**changes) -> str:
             with_turn(reply="", reason=""),
             "line 2: turn 1: expected a target reply or a reason for none, found ne",
         ),
-        (
-            with_turn(reason="cut"),
-            "line 2: turn 1: expected a target reply or a reason for none, found both",
-        ),
+        (with_turn(reason="cut"), "line 2: turn 1: expected a target reply or a reason for none, found both"),
         (with_turn(reply="Bon\udc00jour"), "line 2: half a character"),
         (broken(id="\ud800"), "line 2: half a character"),
     ],
-)
+)  # fmt: skip
 def test_broken_line(tmp_path, line, message) -> None:
     path = tmp_path / "samples.jsonl"
     good = json.dumps(sample(1, None).as_dict())

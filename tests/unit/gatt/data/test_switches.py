@@ -7,14 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gatt.data.instruction import combine
-from gatt.data.switches import (
-    Switch,
-    check_switches,
-    ended,
-    in_force,
-    on_turns,
-    texts_in_force,
-)
+from gatt.data.switches import Switch, check_switches, ended, in_force, on_turns, texts_in_force
 from gatt.errors import DataError
 from tests.support.runs.switched import cancel, hobby, to
 
@@ -35,7 +28,6 @@ def test_in_force_changes_at_the_turn_itself() -> None:
 
 def test_added_holds_with_the_first() -> None:
     held = in_force(TENNIS, (ADD,), 3)
-    assert held is not None
     assert (held.text, held.entries) == (
         "You enjoy tennis. You enjoy chess.",
         ("hobby.tennis", "hobby.chess"),
@@ -49,13 +41,10 @@ def test_added_holds_with_the_first() -> None:
     [
         ((ADD,), [None, None, None, None]),
         ((to("chess", 2), cancel(4)), [None, TENNIS, TENNIS, CHESS]),
-        (
-            (cancel(2), Switch(3, "add", "user", "Do: chess.", CHESS)),
-            [None, TENNIS, TENNIS, TENNIS],
-        ),
+        ((cancel(2), Switch(3, "add", "user", "Do: chess.", CHESS)), [None, TENNIS, TENNIS, TENNIS]),
         ((ADD, cancel(4)), [None, None, None, BOTH]),
     ],
-)
+)  # fmt: skip
 def test_ended_is_what_the_last_replace_or_cancel_took_away(switches, expected) -> None:
     assert [ended(TENNIS, switches, t) for t in range(1, 5)] == expected
 
@@ -74,17 +63,14 @@ def test_turns_are_counted_anew_where_some_are_left_out() -> None:
             lambda: replace(cancel(3), kind="swap"),  # type: ignore[arg-type]
             "switch at turn 3: unknown kind 'swap': expected one of replace, add, cancel",
         ),
-        (
-            lambda: cancel(3, "tool"),
-            "switch at turn 3: unknown place 'tool': expected one of user, system",
-        ),
+        (lambda: cancel(3, "tool"), "switch at turn 3: unknown place 'tool': expected one of user, system"),
         (lambda: replace(cancel(3), text=" "), "text is ' ': expected the words that announce it"),
         (
             lambda: Switch(3, "replace", "user", "Now:", None),
             "switch at turn 3: 'replace' without instruction: expected what holds then",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_change_that_cannot_be_is_one_line(make, message) -> None:
     with pytest.raises(DataError, match=message):
         make()

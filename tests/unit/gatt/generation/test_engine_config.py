@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
 
-import pytest
-
-from gatt.data.catalog.choice import InstructionConfig
 from gatt.data.dialogue import Message
-from gatt.errors import ConfigError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.config import EngineConfig, local_engine
 from gatt.generation.scripted import ScriptedEngine
@@ -33,16 +28,3 @@ def test_an_adapter_of_another_model_is_told(tmp_path, caplog) -> None:
     assert "was trained on" not in caplog.text
     local_engine(EngineConfig(model=str(tmp_path / "fine_tuned"), device="cpu"), {"gatt": adapter})
     assert f"was trained on {base} and is used on {tmp_path / 'fine_tuned'}: " in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("cls", "settings"),
-    [
-        (EngineConfig, {"max_rows": 0}), (EngineConfig, {"max_cache_tokens": 0}),
-        (InstructionConfig, {"num_entries": (0.0, 0.0)}),
-        (InstructionConfig, {"terse_probability": 2.0}),
-    ],
-)  # fmt: skip
-def test_values_out_of_range_are_refused(cls: type, settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=f"{next(iter(settings))} is "):
-        cls(**settings)

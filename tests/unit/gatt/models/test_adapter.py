@@ -124,9 +124,7 @@ def test_patterns_are_expanded_to_the_modules_that_were_trained(
         (r"(.*\.)?nowhere\d", ("adapter_config.json", "tiny", "matches no module", "nowhere")),
     ],
 )
-def test_a_pattern_that_is_broken_or_matches_nothing(
-    copied: Path, target: str, facts: tuple[str, ...]
-) -> None:
+def test_a_pattern_that_is_broken_or_matches_nothing(copied, target, facts) -> None:
     changed(target_modules=target)(copied / "adapter_config.json")
     with pytest.raises(ModelError) as caught:
         attach(copied)

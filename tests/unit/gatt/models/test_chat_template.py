@@ -98,13 +98,10 @@ SYSTEM_ON_TURNS = (
     [
         (SYSTEM_ON_TURNS.replace("WHERE", "m['role'] == 'user'"), "repeats the system message"),
         (SYSTEM_ON_TURNS.replace("WHERE", "loop.last"), "later turn"),
-        (
-            PLAIN_CHATML.replace("in messages %}", "in messages if m['role'] != 'system' %}"),
-            "drops",
-        ),
+        (PLAIN_CHATML.replace("in messages %}", "in messages if m['role'] != 'system' %}"), "drops"),
     ],
     ids=["on every user turn", "on the last turn", "nowhere"],
-)
+)  # fmt: skip
 def test_trap_7_a_template_that_moves_the_system_message_has_none(template, note: str) -> None:
     """Such a template would undo GAtt silently; `first_user` can be used."""
     facts = inspect_template(chatml(template))

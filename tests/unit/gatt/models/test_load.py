@@ -71,8 +71,7 @@ def test_names_are_folders_or_hub_ids(copied: Path, tmp_path: Path, monkeypatch)
         ("config.json", lambda p: p.write_text("{}"), ("model_type", "config.json")),
         ("config.json", changed(intermediate_size=48), ("6 weights", "shape", "config.json")),
         # They are not drawn at random.
-        ("config.json", changed(num_hidden_layers=3),
-         ("9 weights", "model.layers.2.input_layernorm.weight")),
+        ("config.json", changed(num_hidden_layers=3), ("9 weights", "model.layers.2.input_layernorm.weight")),
         ("model.safetensors", Path.unlink, ("model", "model.safetensors")),
         ("model.safetensors", lambda p: p.write_bytes(p.read_bytes()[:1000]), ("header",)),
         ("tokenizer.json", Path.unlink, ("tokenizer",)),

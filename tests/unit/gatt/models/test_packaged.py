@@ -16,13 +16,7 @@ from gatt.cli import main
 from gatt.errors import ModelError
 from gatt.models import packaged
 from gatt.models.load import resolve
-from gatt.models.packaged import (
-    PACKAGED,
-    PackagedModel,
-    cache_folder,
-    gguf_folder,
-    packaged_folder,
-)
+from gatt.models.packaged import PACKAGED, PackagedModel, cache_folder, gguf_folder, packaged_folder
 
 PARTS = [b"GGUF" + bytes(range(256)) * 40, b"second" * 900, b"third" * 700]
 WHOLE = b"".join(PARTS)
@@ -124,9 +118,7 @@ def test_another_file_than_the_tables_is_refused(index: Path, converted: list[by
     assert downloads() == []
 
 
-def test_a_full_disk_and_a_wrong_name_are_one_line(
-    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_full_disk_and_a_wrong_name_are_one_line(index, monkeypatch, capsys) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(packaged.shutil, "disk_usage", lambda _: usage(10, 10, 0))
     with pytest.raises(ModelError, match=r"0\.0 GB free.*GATT_CACHE"):
@@ -135,9 +127,7 @@ def test_a_full_disk_and_a_wrong_name_are_one_line(
     assert "did you mean 'tiny-packaged'?" in capsys.readouterr().err
 
 
-def test_an_installed_package_is_read_where_it_is(
-    tmp_path: Path, converted: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_package_is_read_where_it_is(tmp_path, converted, monkeypatch) -> None:
     model = replace(MODEL, name="installed", package="tiny_installed==1.0", num_packages=1)
     package = tmp_path / "site" / "tiny_installed"
     package.mkdir(parents=True)
@@ -152,9 +142,7 @@ def test_an_installed_package_is_read_where_it_is(
         packaged_folder(model, is_wanted=True)
 
 
-def test_a_conversion_that_fails_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_conversion_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
     path = tmp_path / "mine.gguf"
     path.write_bytes(WHOLE)
 
@@ -168,9 +156,7 @@ def test_a_conversion_that_fails_leaves_nothing(
     assert list((cache_folder() / "gguf").iterdir()) == []
 
 
-def test_a_gguf_file_is_a_model_and_another_file_is_not(
-    tmp_path: Path, converted: list[bytes]
-) -> None:
+def test_a_gguf_file_is_a_model_and_another_file_is_not(tmp_path, converted) -> None:
     path = tmp_path / "mine.gguf"
     path.write_bytes(b"no model")
     with pytest.raises(ModelError, match=r"mine\.gguf"):
@@ -183,9 +169,7 @@ def test_a_gguf_file_is_a_model_and_another_file_is_not(
     assert resolve(str(path)) != first
 
 
-def test_a_cache_that_holds_something_else_or_cannot_be_written(
-    tmp_path: Path, converted: list[bytes]
-) -> None:
+def test_a_cache_that_holds_something_else_or_cannot_be_written(tmp_path, converted) -> None:
     path = tmp_path / "mine.gguf"
     path.write_bytes(WHOLE)
     folder = Path(resolve(str(path)))

@@ -1,22 +1,27 @@
-"""A file takes its place whole or the old one stays; what cannot be written is refused before the work."""
+"""Files and folders take their place whole; what cannot be written is refused before the work."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from safetensors import SafetensorError
 
-from gatt.errors import StoreError
+from gatt.errors import ModelError, StoreError
 from gatt.runs.atomic_file import (
     atomic_stream,
     atomic_write_json,
     atomic_write_text,
     making_draft,
     refuse_unwritable,
+    whole_folder,
 )
 
 
@@ -86,29 +91,108 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path, monke
 
 KILLED = """
 import os, pathlib, signal, sys
-from gatt.runs.atomic_file import atomic_stream
-with atomic_stream(pathlib.Path(sys.argv[1])) as stream:
-    stream.write(b"half")
-    stream.flush()
+from gatt.runs.atomic_file import atomic_stream, whole_folder
+with {}(pathlib.Path(sys.argv[1])):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_the_draft_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
-    path = tmp_path / "report [1].html"
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-    assert done.returncode == -9
+@pytest.mark.parametrize(
+    ("make", "remove", "others"),
+    [
+        (atomic_stream, Path.unlink, {".x 1.123.tmp", ".x [1].old.tmp", ".x [1].1.old.tmp"}),
+        (whole_folder, shutil.rmtree, {".x 1.abcdefgh.tmp", ".x [1].old.tmp"}),
+    ],
+)
+def test_the_draft_of_a_killed_process_is_removed_by_the_next_one(
+    tmp_path: Path, make: Any, remove: Any, others: set[str]
+) -> None:
+    path = tmp_path / "x [1]"
+    code = KILLED.format(make.__name__)
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == -9
     (left,) = os.listdir(tmp_path)
-    assert left.startswith(".report [1].html.")
-    # Another's, though a pattern of that name would match them.
-    others = {".report 1.html.123.tmp", ".report [1].html.old.tmp", ".report [1].html.1.old.tmp"}
+    assert left.startswith(".x [1].")
+    # Another's, though a pattern of that name, or one of any length, would match them.
     for name in others:
-        (tmp_path / name).touch()
-    with atomic_stream(path):
+        Path.touch(tmp_path / name) if make is atomic_stream else Path.mkdir(tmp_path / name)
+    with make(path):
         being_filled = set(os.listdir(tmp_path)) - others
         assert left not in being_filled
         # Another that begins removes nothing that is being filled.
-        drafts = (tmp_path / name for name in being_filled)
-        with making_draft(drafts, tmp_path, Path.unlink):
+        with making_draft((tmp_path / name for name in being_filled), tmp_path, remove):
             assert set(os.listdir(tmp_path)) == being_filled | others
     assert set(os.listdir(tmp_path)) == {path.name, *others}
+
+
+def test_nothing_is_there_before_all_is_there(tmp_path: Path) -> None:
+    target = tmp_path / "runs" / "served"
+    with whole_folder(target) as folder:
+        (folder / "inner").mkdir()
+        (folder / "inner" / "a.txt").write_text("a", encoding="utf-8")
+        (folder / "inner" / "a.txt").chmod(0o600)
+        assert not target.exists()
+        assert folder.name.startswith(".served.")
+    assert (target / "inner" / "a.txt").read_text(encoding="utf-8") == "a"
+    assert (target / "inner" / "a.txt").stat().st_mode & 0o777 == 0o644
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert os.listdir(target.parent) == ["served"]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), ModelError("no model")])
+def test_a_block_that_is_stopped_leaves_nothing(tmp_path: Path, stop: BaseException) -> None:
+    def fill_half() -> None:
+        with whole_folder(tmp_path / "served") as folder:
+            (folder / "half.txt").write_text("a", encoding="utf-8")
+            raise stop
+
+    with pytest.raises(type(stop)):
+        fill_half()
+    assert os.listdir(tmp_path) == []
+
+
+STARTS = """
+import pathlib, sys
+from gatt.runs.atomic_file import draft_of
+for _ in range(60):
+    with draft_of(pathlib.Path(sys.argv[1])) as draft:
+        (draft / "a.txt").touch()
+"""
+
+
+def test_drafts_that_begin_at_once_leave_each_other_alone(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STARTS, str(tmp_path / "served")]
+    started = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Path.mkdir, Path.touch, lambda target: target.symlink_to("nowhere")],
+    ids=["folder", "file", "dangling link"],
+)
+def test_what_is_there_stays(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    target = tmp_path / "served"
+    make(target)
+    with pytest.raises(StoreError, match=r"served: exists already"), whole_folder(target):
+        pass
+    assert os.listdir(tmp_path) == ["served"]
+
+
+@pytest.mark.parametrize(
+    ("error", "fact"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "no space left"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "no space left"),
+        (SafetensorError("I/O error: No space left on device (os 28)"), "no space left"),
+        (SafetensorError("broken\nheader"), "cannot write: broken header"),
+        (OSError(errno.EIO, "Input/output error"), "cannot write: Input/output error"),
+    ],
+)
+def test_a_disk_that_refuses(tmp_path: Path, error: Exception, fact: str) -> None:
+    with pytest.raises(StoreError, match=rf"served: {fact}"), whole_folder(tmp_path / "served"):
+        raise error
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="served"), whole_folder(tmp_path / "file" / "served"):
+        pass

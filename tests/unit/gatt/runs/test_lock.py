@@ -33,7 +33,6 @@ def test_another_process_keeps_us_out_until_it_is_killed(tmp_path: Path) -> None
     path = tmp_path / "train.json"
     command, pipe = [sys.executable, "-c", HOLD, str(path)], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         refused(path, f"host {platform.node()}", f"pid {other.pid}")
         other.kill()

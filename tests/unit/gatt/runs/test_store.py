@@ -1,18 +1,31 @@
-"""Stores survive a kill at any byte, refuse other runs and second writers, and never write half a row."""
+"""Stores survive a kill at any byte and a full disk, refuse other runs, and never write half a row."""
 
 from __future__ import annotations
 
+import errno
 import json
-import multiprocessing
 import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gatt.errors import DataError, StoreError
-from gatt.runs.store import meta_path, parsed_records, read_meta, read_records
-from tests.support.runs.stores import fill, open_store
+from gatt.runs.store import RecordStore, meta_path, parsed_records, read_meta, read_records
+
+
+def open_store(path: Path, **kwargs: Any) -> RecordStore:
+    return RecordStore(path, fingerprint="f1", kind="sample", **kwargs)
+
+
+def fill(path: Path, rows: list[dict[str, Any]]) -> None:
+    with open_store(path) as store:
+        for row in rows:
+            store.append(row)
 
 
 @pytest.fixture
@@ -69,9 +82,7 @@ def test_a_last_line_with_newline_but_broken_json_is_cut_off(path: Path) -> None
     ("line", "found"),
     [(b'{"id": "b', "broken JSON"), (b"[1]", "found list"), (b'{"a": "\xff"}', "broken JSON")],
 )
-def test_a_broken_line_in_the_middle_is_an_error_with_its_number(
-    path: Path, line: bytes, found: str
-) -> None:
+def test_a_broken_line_in_the_middle_is_an_error_with_its_number(path, line, found) -> None:
     fill(path, [{"id": "a"}])
     content = path.read_bytes() + line + b'\n{"id": "c"}\n'
     path.write_bytes(content)
@@ -84,9 +95,7 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(
     open_store(path).__enter__()
 
 
-def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one(
-    tmp_path: Path,
-) -> None:
+def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one(tmp_path) -> None:
     path = tmp_path / "x.jsonl"
     # A byte-order mark and blank lines are no rows.
     path.write_bytes(b'\xef\xbb\xbf{"id": 1}\n\n{"id": 2}')
@@ -99,11 +108,7 @@ def test_reading_takes_a_whole_object_without_newline_and_passes_over_a_torn_one
 
 @pytest.mark.parametrize(
     ("content", "is_whole", "line"),
-    [
-        (b'{"id": 1}\n{"id": 2', True, 2),
-        (b'{"id": "\xe9"}\n{}\n', True, 1),
-        (None, True, None),
-    ],
+    [(b'{"id": 1}\n{"id": 2', True, 2), (b'{"id": "\xe9"}\n{}\n', True, 1), (None, True, None)],
 )
 def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, line) -> None:
     path = tmp_path / "x.jsonl"
@@ -114,34 +119,8 @@ def test_rows_of_data_are_refused_as_data(tmp_path: Path, content, is_whole, lin
         list(parsed_records(path, lambda _, row: row, is_whole=is_whole))
 
 
-def _append_numbers(path: Path, start: int) -> None:
-    while True:
-        try:
-            with open_store(path) as store:
-                for number in range(start, start + 20):
-                    store.append({"id": number})
-            return
-        except StoreError as error:
-            if "in use" not in str(error):
-                raise
-
-
-def test_two_processes_take_turns_without_losing_or_tearing_a_row(path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_append_numbers, args=(path, n)) for n in (0, 100)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-        assert worker.exitcode == 0
-    found = [row["id"] for row in read_records(path)]
-    assert sorted(found) == [*range(20), *range(100, 120)]
-
-
 @pytest.mark.parametrize(("value", "error"), [(float("nan"), ValueError), (object(), TypeError)])
-def test_a_value_that_json_does_not_take_writes_nothing(
-    path: Path, value: object, error: type[Exception]
-) -> None:
+def test_a_value_that_json_does_not_take_writes_nothing(path, value, error) -> None:
     with open_store(path) as store:
         with pytest.raises(error):
             store.append({"id": "a", "value": value})
@@ -213,3 +192,87 @@ def test_a_store_that_is_not_open_or_open_already_or_no_store(path: Path) -> Non
         open_store(path).__enter__()
     with pytest.raises(DataError, match=r"none\.jsonl: cannot read"):
         list(read_records(path / "none.jsonl"))
+
+
+OsWrite = Callable[[int, Any], int]
+
+
+def test_a_file_limit_of_the_kernel_tears_nothing(path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    code = (
+        "import sys; from pathlib import Path; from gatt.runs.store import RecordStore\n"
+        "with RecordStore(Path(sys.argv[1]), fingerprint='f1', kind='sample') as store:\n"
+        "    for n in range(100): store.append({'id': n, 'text': 'x' * 100})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "cannot write: File too large: what was written stays valid" in done.stderr
+    content = path.read_bytes()
+    assert content.endswith(b"\n")
+    assert 3900 < len(content) <= 4096
+    assert [row["id"] for row in read_records(path)] == list(range(content.count(b"\n")))
+
+
+def test_a_short_write_is_completed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real: OsWrite = os.write
+    with open_store(path) as store:
+        monkeypatch.setattr("gatt.runs.store.os.write", lambda fd, data: real(fd, bytes(data)[:4]))
+        store.append({"id": "abcdefgh"})
+    assert path.read_bytes() == b'{"id": "abcdefgh"}\n'
+
+
+def test_fsync_is_bounded_by_time_and_done_on_close(path, monkeypatch) -> None:
+    synced: list[int] = []
+    store = open_store(path)
+    clock = [100.0]
+    monkeypatch.setattr("gatt.runs.store.time.monotonic", lambda: clock[0])
+    store.__enter__()
+    monkeypatch.setattr("gatt.runs.store.os.fsync", synced.append)
+    store.append({"id": 1})
+    assert synced == []
+    clock[0] = 105.0
+    store.append({"id": 2})
+    store.append({"id": 3})
+    assert len(synced) == 1
+    store.__exit__()
+    assert len(synced) == 2
+    # If the last one fails, the store is released all the same.
+    store.__enter__()
+    with monkeypatch.context() as patch:
+        patch.setattr("gatt.runs.store.os.fsync", lambda _: raised(OSError(errno.EIO, "I/O")))
+        with pytest.raises(StoreError, match="cannot write"):
+            store.__exit__()
+    with open_store(path):
+        pass
+
+
+def raised(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("stop", "expected"),
+    [(OSError(errno.ENOSPC, "full"), StoreError), (KeyboardInterrupt(), KeyboardInterrupt)],
+    ids=["full disk", "interrupt"],
+)
+def test_a_stop_inside_a_line_cuts_back_to_the_last_complete_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, stop: BaseException, expected: type[BaseException]
+) -> None:
+    real: OsWrite = os.write
+    calls = iter([lambda fd, data: real(fd, bytes(data)[:5]), lambda *_: raised(stop)])
+    with open_store(path) as store:
+        store.append({"id": "a"})
+        with monkeypatch.context() as patch:
+            patch.setattr("gatt.runs.store.os.write", lambda fd, data: next(calls)(fd, data))
+            with pytest.raises(expected, match=r"samples\.jsonl: no space|^$"):
+                store.append({"id": "b"})
+        assert path.read_bytes() == b'{"id": "a"}\n'
+        store.append({"id": "c"})
+    assert [row["id"] for row in read_records(path)] == ["a", "c"]

@@ -6,7 +6,7 @@ import pytest
 
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import PARTS, partition
-from gatt.errors import ConfigError, DataError
+from gatt.errors import DataError
 from gatt.sources.base import SourceReport, select
 from gatt.sources.config import SourceConfig
 
@@ -68,19 +68,6 @@ def test_nothing_left_names_the_longest() -> None:
         match=r"'x': .* 9 turns .* 7; read 2; .* too short: 2, .*\(first: row 3: bad\).*lower min_t",
     ):
         select(pool, config(min_turns=9, max_turns=9), report)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"min_turns": 0}, "^min_turns is 0: expected at least 1"),
-        ({"max_turns": 1}, r"^max_turns is 1: expected at least min_turns \(2\)"),
-        ({"num": 0}, "^num is 0: expected at least 1, or null"),
-    ],
-)
-def test_lengths_that_make_no_sense(changes: dict[str, int], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        config(**changes)
 
 
 def test_partition_is_stable_and_near_its_shares() -> None:

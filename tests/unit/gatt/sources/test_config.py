@@ -121,13 +121,10 @@ def test_what_only_sources_of_rows_take(key: str, value: object) -> None:
         ({"name": "jsonl"}, "^source 'jsonl' needs 'path'$"),
         ({"path": "x"}, "^source 'chitchat' takes no 'path', found 'x'$"),
         ({"name": "hub", "path": "x", "max_rows": 0}, "^max_rows is 0: expected at least 1, or nu"),
-        (
-            {"name": "hub", "path": "x", "max_lost": -1},
-            "^max_lost is -1: expected at least 0, or n",
-        ),
+        ({"name": "hub", "path": "x", "max_lost": -1}, "^max_lost is -1: expected at least 0, or n"),
         ({"name": "hub", "path": "x", "streaming": True}, "^streaming needs 'max_rows', the most"),
     ],
-)
+)  # fmt: skip
 def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         SourceConfig(**settings)

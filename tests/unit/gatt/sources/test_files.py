@@ -99,18 +99,12 @@ REFUSED: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "UTF-16": (LINES.encode("utf-16"), ("UTF-16", "iconv")),
     "UTF-16 without a mark": (LINES.encode("utf-16-le"), ("UTF-16", "iconv")),
     "Windows-1252": (LINES.encode("cp1252"), ("line 1", "Windows-1252", "0xe9", "iconv")),
-    "Windows-1252 later": (
-        b'{"a": 1}\n' * 9000 + LINES.encode("cp1252"),
-        ("line 9001", "Windows-1252"),
-    ),
+    "Windows-1252 later": (b'{"a": 1}\n' * 9000 + LINES.encode("cp1252"), ("line 9001", "Windows-1252")),
     "Windows-1252 in an array": (
         json.dumps(ROWS, ensure_ascii=False, indent=1).encode("cp1252"),
         ("line 6", "Windows-1252"),
     ),
-    "another script": (
-        '{"messages": "日本語テスト"}'.encode("shift_jis"),
-        ("line 1", "Shift-JIS", "iconv"),
-    ),
+    "another script": ('{"messages": "日本語テスト"}'.encode("shift_jis"), ("line 1", "Shift-JIS", "iconv")),
     "tar": (bytes(257) + b"ustar" + bytes(300), ("tar",)),
     "lz4": (b"\x04\x22\x4d\x18" + bytes(40), ("lz4",)),
     "CSV by another name": (table(), ("CSV", "messages", ".csv")),
@@ -127,13 +121,11 @@ REFUSED: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "cut array": (json.dumps(ROWS).encode()[:-1], ("JSON array", "broken")),
     "deep array": (b"[" * 100_000, ("JSON array", "broken")),
     "empty": (b"\n \n", ("no dialogue",)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "facts"), REFUSED.values(), ids=REFUSED)
-def test_what_a_file_is_stands_in_the_error(
-    tmp_path: Path, data: bytes, facts: tuple[str, ...]
-) -> None:
+def test_what_a_file_is_stands_in_the_error(tmp_path, data, facts) -> None:
     path = tmp_path / "d.jsonl"
     path.write_bytes(data)
     config = SourceConfig(name="jsonl", path=str(path), min_turns=1, max_lost=10**6)

@@ -62,13 +62,6 @@ def test_stream_names_rows_by_position_whatever_the_seed(tmp_path: Path) -> None
             assert d.id == f"talk-{int(d.user_turns[0].removeprefix('Hi ')) + 1}"
 
 
-def test_sharegpt_column(tmp_path: Path) -> None:
-    turns = [[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]]
-    datasets.Dataset.from_dict({"conversations": turns}).save_to_disk(str(tmp_path / "talk"))
-    dialogues, _ = load(tmp_path / "talk")
-    assert [(d.id, d.replies) for d in dialogues] == [("talk-1", ("Hello",))]
-
-
 def test_what_cannot_be_loaded_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = datasets.Dataset.from_dict({"messages": messages(1)})
     datasets.DatasetDict({"train": data}).save_to_disk(str(tmp_path / "d"))

@@ -38,19 +38,10 @@ def load(
 
 
 @pytest.mark.parametrize("name", ["jsonl", "hub"])
-def test_both_sources_count_alike_with_one_example_each(
-    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_both_sources_count_alike_with_one_example_each(tmp_path, name, caplog) -> None:
     rows = (
-        {"id": 7, "conversations": TURNS},
-        "",
-        OTHER,
-        NARRATOR,
-        TOOL,
-        "{oops",
-        IMAGE,
-        {**OTHER, "id": "7"},
-    )
+        {"id": 7, "conversations": TURNS}, "", OTHER, NARRATOR, TOOL, "{oops", IMAGE, {**OTHER, "id": "7"},
+    )  # fmt: skip
     dialogues, report = load(tmp_path, *rows, name=name, max_lost=3)
     assert {d.id: [m.content for m in d.messages] for d in dialogues} == {
         "7": ["Hi", "Hello"], "data-2": ["Ho", "Hello"],

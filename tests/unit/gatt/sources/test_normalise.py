@@ -34,18 +34,15 @@ CHANGED: dict[str, tuple[object, list[dict[str, Any]], set[str]]] = {
     "nothing to do": (said(HI, HELLO), PAIR, set()),
     "sharegpt": (share(("human", "Hi"), ("gpt", "Hello")), PAIR, {"speaker renamed"}),
     "capitals and spaces": (
-        said({"role": "User", "content": "Hi"}, {"role": " ASSISTANT", "content": "Hello"}),
-        PAIR,
+        said({"role": "User", "content": "Hi"}, {"role": " ASSISTANT", "content": "Hello"}), PAIR,
         {"speaker renamed"},
     ),
     "from with content": (
-        said({"from": "human", "content": "Hi"}, {"role": "gpt", "value": "Hello"}),
-        PAIR,
+        said({"from": "human", "content": "Hi"}, {"role": "gpt", "value": "Hello"}), PAIR,
         {"speaker renamed"},
     ),
     "speaker and text": (
-        said({"speaker": "user", "text": "Hi"}, {"sender": "bot", "message": "Hello"}),
-        PAIR,
+        said({"speaker": "user", "text": "Hi"}, {"sender": "bot", "message": "Hello"}), PAIR,
         {"speaker renamed"},
     ),
     "null twins": (
@@ -59,9 +56,7 @@ CHANGED: dict[str, tuple[object, list[dict[str, Any]], set[str]]] = {
     "both fields agree": (said({**HI, "from": "Human"}, HELLO), PAIR, set()),
     "a name beside the role": (said({**HI, "speaker": "Ann"}, HELLO), PAIR, set()),
     "null column beside a good one": (
-        {"messages": None, "conversations": [], "conversation": PAIR},
-        PAIR,
-        set(),
+        {"messages": None, "conversations": [], "conversation": PAIR}, PAIR, set(),
     ),
     "text parts": (
         said(
@@ -77,8 +72,7 @@ CHANGED: dict[str, tuple[object, list[dict[str, Any]], set[str]]] = {
             {
                 "role": "assistant",
                 "content": [
-                    {"type": "thinking", "thinking": "Hm."},
-                    {"type": "text", "text": {"value": "Hello"}},
+                    {"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": {"value": "Hello"}},
                     {"type": "refusal", "refusal": "No."},
                 ],
             },
@@ -87,45 +81,35 @@ CHANGED: dict[str, tuple[object, list[dict[str, Any]], set[str]]] = {
         {"text parts joined", "thinking removed"},
     ),
     "empty system": (
-        said({"role": "system", "content": ""}, HI, HELLO),
-        PAIR,
-        {"empty system message removed"},
+        said({"role": "system", "content": ""}, HI, HELLO), PAIR, {"empty system message removed"},
     ),
     "null system": (
-        said({"role": "system", "content": None}, HI, HELLO),
-        PAIR,
-        {"empty system message removed"},
+        said({"role": "system", "content": None}, HI, HELLO), PAIR, {"empty system message removed"},
     ),
     "system field": (
-        {"system": "Be kind.", "conversations": PAIR},
-        [{"role": "system", "content": "Be kind."}, *PAIR],
+        {"system": "Be kind.", "conversations": PAIR}, [{"role": "system", "content": "Be kind."}, *PAIR],
         {"system field put in front"},
     ),
     "system field said again": (
         {"system": "Be kind.", "messages": [{"role": "system", "content": "Be kind."}, *PAIR]},
-        [{"role": "system", "content": "Be kind."}, *PAIR],
-        {"system field put in front"},
+        [{"role": "system", "content": "Be kind."}, *PAIR], {"system field put in front"},
     ),
     "blank system field": ({"system": " ", "messages": PAIR}, PAIR, set()),
     "developer is system, two of them": (
         said({"role": "developer", "content": "A"}, {"role": "system", "content": "B"}, HI, HELLO),
-        [{"role": "system", "content": "A\nB"}, *PAIR],
-        {"speaker renamed", "messages of one speaker merged"},
+        [{"role": "system", "content": "A\nB"}, *PAIR], {"speaker renamed", "messages of one speaker merged"},
     ),
     "one speaker in a row": (
         said(HI, user("you"), HELLO, {"role": "assistant", "content": "!"}),
-        [user("Hi\nyou"), {"role": "assistant", "content": "Hello\n!"}],
-        {"messages of one speaker merged"},
+        [user("Hi\nyou"), {"role": "assistant", "content": "Hello\n!"}], {"messages of one speaker merged"},
     ),
     "system in the middle": (
-        said(HI, HELLO, {"role": "system", "content": "New rules."}, BYE),
-        [HI, HELLO, BYE],
+        said(HI, HELLO, {"role": "system", "content": "New rules."}, BYE), [HI, HELLO, BYE],
         {"system message in the middle removed"},
     ),
     "begins with the assistant": (
         said({"role": "system", "content": "S"}, HELLO, HELLO, HI, HELLO),
-        [{"role": "system", "content": "S"}, HI, HELLO],
-        {"opening by the assistant cut"},
+        [{"role": "system", "content": "S"}, HI, HELLO], {"opening by the assistant cut"},
     ),
     "open last turn stays for `select`": (said(HI, HELLO, BYE), [HI, HELLO, BYE], set()),
     "blank messages in the middle": (
@@ -135,52 +119,43 @@ CHANGED: dict[str, tuple[object, list[dict[str, Any]], set[str]]] = {
     ),
     "expect is passed on, the last one where merged": (
         said(
-            user("Hi", expect={"any": ["a"]}),
-            user("you", expect={"any": ["b"], "kind": None}),
+            user("Hi", expect={"any": ["a"]}), user("you", expect={"any": ["b"], "kind": None}),
             {**HELLO, "expect": {"any": None}},
         ),
         [user("Hi\nyou", expect={"any": ["b"]}), HELLO],
         {"messages of one speaker merged"},
     ),
     "null expect, expect of a reply, other fields": (
-        said(user("Hi", expect={"any": None}, weight=1), {**HELLO, "expect": {}, "id": 3}),
-        PAIR,
-        set(),
+        said(user("Hi", expect={"any": None}, weight=1), {**HELLO, "expect": {}, "id": 3}), PAIR, set(),
     ),
     "fields named after the speakers": (
-        {"conversation": [{"input": "Hi", "output": "Hello"}, {"User": "Bye"}]},
-        [HI, HELLO, BYE],
+        {"conversation": [{"input": "Hi", "output": "Hello"}, {"User": "Bye"}]}, [HI, HELLO, BYE],
         {"speaker renamed"},
     ),
     "list in a list": ({"dialog": [PAIR]}, PAIR, {"messages unwrapped"}),
     "JSON text": ({"messages": json.dumps(PAIR)}, PAIR, {"messages unwrapped"}),
     "Python text": ({"messages": str(PAIR)}, PAIR, {"messages unwrapped"}),
     "object of lists": (
-        {"messages": {"role": ["user", "assistant"], "content": ["Hi", "Hello"]}},
-        PAIR,
+        {"messages": {"role": ["user", "assistant"], "content": ["Hi", "Hello"]}}, PAIR,
         {"messages unwrapped"},
     ),
     "an object around the messages": ({"conversation": {"messages": PAIR}}, PAIR, {"messages unwrapped"}),
     "capitals and colons": (
-        said({"Role": "Human:", "Content": "Hi"}, {"Role": "Assistant", "Content": "Hello"}),
-        PAIR,
+        said({"Role": "Human:", "Content": "Hi"}, {"Role": "Assistant", "Content": "Hello"}), PAIR,
         {"speaker renamed"},
     ),
     "an author who is an object": (
         said({"author": {"role": "user"}, "content": "Hi"}, {"author": {"role": "assistant"}, "text": "Hello"}),
-        PAIR,
-        set(),
+        PAIR, set(),
     ),
     "reasoning before a reply": (
-        said(HI, {"role": "assistant", "content": "<think>\nHm.\n</think>\n\nHello"}),
-        PAIR,
+        said(HI, {"role": "assistant", "content": "<think>\nHm.\n</think>\n\nHello"}), PAIR,
         {"thinking removed"},
     ),
     "a message of invisible characters": (said(user("\xa0\u200b"), HI, HELLO), PAIR, {"blank message removed"}),
     "a bare list": (PAIR, PAIR, set()),
     "unused tools": (
-        {"tools": [{"name": "f"}], "messages": [{**HI, "tool_calls": [], "images": None}, HELLO]},
-        PAIR,
+        {"tools": [{"name": "f"}], "messages": [{**HI, "tool_calls": [], "images": None}, HELLO]}, PAIR,
         set(),
     ),
 }  # fmt: skip
@@ -196,35 +171,27 @@ def test_what_becomes_of_a_row(row: object, messages: object, changes: set[str])
 LOST: dict[str, tuple[object, str, str]] = {
     "image part": (
         said(user([{"type": "image_url", "image_url": {"url": "x"}}]), HELLO),
-        "images or other parts that are no text",
-        "message 1: 'image_url'",
+        "images or other parts that are no text", "message 1: 'image_url'",
     ),
     "image part without a type": (
         said(HI, {"role": "assistant", "content": [{"text": "See", "image": "x.png"}]}),
-        "images or other parts that are no text",
-        "message 2",
+        "images or other parts that are no text", "message 2",
     ),
     "image field": (
-        {"images": ["x.png"], "messages": PAIR},
-        "images or other parts that are no text",
-        "'images'",
+        {"images": ["x.png"], "messages": PAIR}, "images or other parts that are no text", "'images'",
     ),
     "image field of a message": (
-        said(user("Hi", images=["x.png"]), HELLO),
-        "images or other parts that are no text",
+        said(user("Hi", images=["x.png"]), HELLO), "images or other parts that are no text",
         "message 1: field 'images'",
     ),
     "tool role": (said(HI, {"role": "tool", "content": "3"}, HELLO), "tool calls", "'tool'"),
     "tool call": (
-        said(HI, {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}),
-        "tool calls",
+        said(HI, {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}), "tool calls",
         "message 2",
     ),
     "sharegpt tools": (share(("human", "Hi"), ("observation", "3")), "tool calls", "observation"),
     "tool part": (
-        said(HI, {"role": "assistant", "content": [{"type": "tool_use"}]}),
-        "tool calls",
-        "message 2",
+        said(HI, {"role": "assistant", "content": [{"type": "tool_use"}]}), "tool calls", "message 2",
     ),
     "another speaker": (share(("narrator", "Hi")), "unknown speaker", "message 1: 'narrator'"),
     "a list as speaker": (share((["human"], "Hi")), "unknown speaker", "human"),

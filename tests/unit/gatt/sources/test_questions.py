@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ import pytest
 
 from gatt.data.dialogue import Dialogue
 from gatt.data.hash_split import PARTS, partition
-from gatt.errors import ConfigError, GenerationError, StoreError
+from gatt.errors import ConfigError, StoreError
 from gatt.generation.base import Generation, GenerationRequest, SamplingParams
 from gatt.generation.scripted import ScriptedEngine
+from gatt.runs.store import RecordStore
 from gatt.sources.base import SourceReport
 from gatt.sources.config import SourceConfig
 from gatt.sources.questions import (
@@ -24,21 +27,13 @@ from gatt.sources.questions import (
     make_scripts,
     question_bank,
 )
-from tests.support.runs.killed_runs import answer
 from tests.support.runs.stages import RecordingEngine
 
 PROBES = (
-    "Who are you?",
-    "What is your favorite hobby?",
-    "What language do you speak?",
-    "What is your name?",
-    "Where do you live?",
-    "What do you do for a living?",
-    "How old are you?",
-    "What are you best known for?",
-    "Where are you from?",
-    "What do you do in your free time?",
-)
+    "Who are you?", "What is your favorite hobby?", "What language do you speak?", "What is your name?",
+    "Where do you live?", "What do you do for a living?", "How old are you?", "What are you best known for?",
+    "Where are you from?", "What do you do in your free time?",
+)  # fmt: skip
 CONFIG = SourceConfig(name="questions", min_turns=20, max_turns=24, seed=3)
 
 
@@ -74,14 +69,10 @@ def test_scripts_refuse() -> None:
 
 def test_answers_see_the_history_and_those_without_one_are_dropped() -> None:
     ends = {
-        "a": ("Two.", "stop"),
-        "cut": ("It is fine. I would go on", "length"),
-        "open": (" no full stop ", "stop"),
-        "none": ("I would go on and on", "context_limit"),
-        "empty": (" ", "stop"),
-        "withheld": ("", "content_filter"),
-        "full": ("", "context_limit"),
-    }
+        "a": ("Two.", "stop"), "cut": ("It is fine. I would go on", "length"),
+        "open": (" no full stop ", "stop"), "none": ("I would go on and on", "context_limit"),
+        "empty": (" ", "stop"), "withheld": ("", "content_filter"), "full": ("", "context_limit"),
+    }  # fmt: skip
 
     def reply(request: GenerationRequest) -> Generation:
         text, finish = ends[request.group]
@@ -116,24 +107,9 @@ ASKED = replace(CONFIG, min_turns=2, max_turns=2, num=6)
 PARAMS = SamplingParams(max_new_tokens=8)
 
 
-class Answers:
-    """Makes the engine, and keeps count of how often it was asked to and what was asked."""
-
-    def __init__(self, fail_at: int | None = None, silent: str = "") -> None:
-        self.num_made = 0
-        self.asked: list[str] = []
-        self.fail_at = fail_at
-        self.silent = silent
-
-    def __call__(self) -> ScriptedEngine:
-        self.num_made += 1
-        return ScriptedEngine(self.reply)
-
-    def reply(self, request: GenerationRequest) -> str:
-        self.asked.append(request.key)
-        if len(self.asked) - 1 == self.fail_at:
-            raise GenerationError("the server went away")
-        return "" if request.group == self.silent else f"Answer {len(request.messages)}."
+def answering(silent: str = "") -> ScriptedEngine:
+    """Return an engine that answers all scripts but one."""
+    return ScriptedEngine(lambda r: "" if r.group == silent else f"Answer {len(r.messages)}.")
 
 
 @pytest.fixture
@@ -142,16 +118,50 @@ def path(tmp_path: Path) -> Path:
 
 
 def run(
-    path: Path, answers: Answers, config: SourceConfig = ASKED, **changes: Any
+    path: Path, engine: Callable[[], Any] = answering, config: SourceConfig = ASKED, **changes: Any
 ) -> tuple[list[Dialogue], SourceReport]:
-    settings: dict[str, Any] = {
-        "part": None,
-        "num": 9,
-        "params": PARAMS,
-        "model": "tiny",
-        **changes,
-    }
-    return answered_questions(config, engine=answers, path=path, **settings)
+    settings: dict[str, Any] = {"part": None, "num": 9, "params": PARAMS, "model": "tiny"}
+    return answered_questions(config, engine=engine, path=path, **settings | changes)
+
+
+class CompanyEngine:
+    """Its replies hang on all that is asked together and was asked since it forgot, as rounding may."""
+
+    def __init__(self, on_event: Callable[[], object]) -> None:
+        self.on_event = on_event
+        self.forget()
+
+    def forget(self) -> None:
+        self._heard = ""
+
+    def generate(self, requests, params, adapter=None) -> list[Generation]:
+        """Return replies that no other company gives; one of each call is empty."""
+        self.on_event()
+        heard = f"{self._heard}{[(r.key, r.messages[-1].content) for r in requests]}"
+        self._heard = hashlib.sha256(heard.encode()).hexdigest()
+        silent = int(self._heard, 16) % (3 * len(requests))
+        said = (f"{r.key} {self._heard[:12]}." for r in requests)
+        return [Generation("" if n == silent else text, "stop", 3) for n, text in enumerate(said)]
+
+
+def answer(path: Path, on_event: Callable[[], object]) -> tuple[list[Dialogue], SourceReport]:
+    """Answer the questions with an engine that has heard nothing yet; three scripts move together.
+
+    An event is a call of the engine before it answers, and a row before and after it is written.
+    """
+    append = RecordStore.append
+
+    def observed(store: RecordStore, record: Any) -> None:
+        on_event()
+        append(store, record)
+        on_event()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RecordStore, "append", observed)
+        patch.setattr("gatt.sources.questions.ANSWERED_AT_ONCE", 3)
+        engine = CompanyEngine(on_event)
+        config = replace(ASKED, num=None)
+        return answered_questions(config, None, 7, lambda: engine, PARAMS, path, "tiny")
 
 
 def interrupted(path: Path, at: int) -> bool:
@@ -171,9 +181,7 @@ def interrupted(path: Path, at: int) -> bool:
     return False
 
 
-def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(
-    tmp_path: Path,
-) -> None:
+def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(tmp_path: Path) -> None:
     alone = tmp_path / "alone.jsonl"
     events: list[int] = []
     dialogues, report = answer(alone, lambda: events.append(1))
@@ -196,14 +204,12 @@ def test_wherever_it_is_interrupted_the_outcome_is_that_of_a_run_left_alone(
 
 def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> None:
     silent = make_scripts(ASKED, 6)[1].id
-    dialogues, report = run(path, Answers(silent=silent))
+    dialogues, report = run(path, lambda: answering(silent))
     assert silent not in {d.id for d in dialogues}
     assert report.dropped == {"empty reply": 1}
     assert report.num_read == report.num_kept + report.dropped.total() == 6
-    answers = Answers()
-    again, report = run(path, answers)
+    again, report = run(path, lambda: pytest.fail("an engine was made"))
     assert again == dialogues
-    assert answers.num_made == 0
     assert report.dropped == {"no usable reply in an earlier run": 1}
     assert report.num_read == report.num_kept + report.dropped.total() == 6
 
@@ -216,11 +222,9 @@ def test_a_script_without_answer_is_counted_and_not_asked_again(path: Path) -> N
         (replace(ASKED, num=7), {}),
     ],
 )
-def test_answers_under_other_settings_are_refused(
-    path: Path, config: SourceConfig, changes: dict[str, object]
-) -> None:
-    run(path, Answers())
+def test_answers_under_other_settings_are_refused(path, config, changes) -> None:
+    run(path)
     kept = path.read_bytes()
     with pytest.raises(StoreError, match=r"dialogues\.jsonl: belongs to another run: fingerprint"):
-        run(path, Answers(), config, **changes)
+        run(path, config=config, **changes)
     assert path.read_bytes() == kept

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gatt.train.config import TrainConfig
-from tests.support.models.tiny import sample, save_tiny_model, write_samples
+from tests.support.models.tiny import sample, save_tiny_model, tiny_run, write_samples
 
 
 @pytest.fixture(scope="module")
@@ -19,18 +20,4 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def make(model: Path, tmp_path: Path) -> Any:
     path = write_samples(tmp_path / "samples.jsonl", [sample(i, 2) for i in range(3)])
-
-    def build(**changes: Any) -> TrainConfig:
-        settings: dict[str, Any] = {
-            "model": str(model),
-            "samples": (path,),
-            "output_dir": tmp_path / "out",
-            "max_steps": 2,
-            "gradient_accumulation_steps": 1,
-            "logging_steps": 1,
-            "report_to": "none",
-            "disable_tqdm": True,
-        }
-        return TrainConfig(**{**settings, **changes})
-
-    return build
+    return partial(replace, tiny_run(model, path, tmp_path / "out"))

@@ -44,10 +44,7 @@ def test_the_card_says_in_words_how_every_kind_of_target_was_made() -> None:
     kinds = get_args(TargetKind)
     text = card(kinds=Counter({kind: n for n, kind in enumerate(kinds, start=1)}))
     assert [x for x in text.splitlines() if "| targets, " in x] == [
-        "| targets, own reply as it was | 1 |",
-        "| targets, own reply rewritten | 2 |",
-        "| targets, sampled | 3 |",
-        "| targets, with a hint | 4 |",
-        "| targets, beginning given | 5 |",
+        "| targets, own reply as it was | 1 |", "| targets, own reply rewritten | 2 |",
+        "| targets, sampled | 3 |", "| targets, with a hint | 4 |", "| targets, beginning given | 5 |",
         "| targets, composed by program | 6 |",
-    ]
+    ]  # fmt: skip

@@ -20,14 +20,10 @@ def test_a_row_is_a_dialogue_with_its_own_replies_or_with_targets() -> None:
     written = sample(1)
     own, given, plain, made, read = samples_of(
         [
-            {"messages": TALK},
-            {"id": "b", "messages": TALK, "targets": ("Bonjour !", None)},
-            {"messages": TALK[1:3]},
-            written,
-            written.as_dict(),
+            {"messages": TALK}, {"id": "b", "messages": TALK, "targets": ("Bonjour !", None)},
+            {"messages": TALK[1:3]}, written, written.as_dict(),
         ]
-    )
-    assert own.instruction is not None
+    )  # fmt: skip
     assert (own.id, own.instruction.text, own.dialogue.has_system) == (
         "row-1",
         "Speak French.",

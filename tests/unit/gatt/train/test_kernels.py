@@ -11,12 +11,10 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from transformers.trainer_callback import TrainerCallback
 
-from gatt.train.arguments import training_arguments
 from gatt.train.config import LoraSettings
 from gatt.train.kernels import VARIABLE, CompileFirst, keep_kernels
-from gatt.train.run import open_store, prepare
-from tests.support.models.first_step import randomise_lora_b
-from tests.support.models.tiny import sample, write_samples
+from tests.support.models.first_step import ready
+from tests.support.models.tiny import randomise, sample, write_samples
 
 
 @pytest.fixture
@@ -46,11 +44,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 def trained(config: Any, calls: list[tuple[Any, ...]], *, compiles: bool = True) -> Any:
     """Train, and return the trainer; the first step is one of the events."""
-    args = training_arguments(config)
-    trainer = prepare(config, args, open_store(config, args)).trainer
+    trainer = ready(config)
     if not compiles:
         trainer.remove_callback(CompileFirst)
-    randomise_lora_b(trainer.model)
+    randomise(trainer.model)
 
     class Mark(TrainerCallback):
         def on_step_begin(self, *_: Any, **__: Any) -> None:

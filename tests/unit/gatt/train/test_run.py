@@ -50,16 +50,13 @@ def test_writes_an_adapter_that_others_can_load(make: Any, model: Path) -> None:
     assert record["result"]["num_supervised_tokens"] == result.num_supervised_tokens
     assert record["provenance"]["versions"]["trl"]
     told = read_training(result.adapter)
-    assert told is not None
     assert (told.num_steps, told.num_used, told.num_samples) == (2, 3, 3)
     assert told.num_supervised_tokens == result.num_supervised_tokens
     assert [step for step, _ in told.loss] == [1, 2]
     assert sum(loss for _, loss in told.loss) / 2 == pytest.approx(result.train_loss)
 
 
-def test_an_adapter_outside_a_finished_training_has_none(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_adapter_outside_a_finished_training_has_none(tmp_path, caplog) -> None:
     adapter = tmp_path / "adapter"
     record = tmp_path / "train.json"
     record.write_text('{"status": "finished", "data": {}}', encoding="utf-8")
@@ -156,9 +153,7 @@ def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -
     assert train(config).is_new
 
 
-def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(make, tmp_path, monkeypatch) -> None:
     """Stopped between the last checkpoint and the adapter, it must not report a loss of 0."""
     whole = train(make(output_dir=tmp_path / "whole", max_steps=3, save_steps=1))
 

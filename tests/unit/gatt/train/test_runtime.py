@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gatt.errors import GattError, StoreError, ToldByMainError
-from gatt.train.runtime import from_everyone, from_main
+from gatt.train.runtime import from_everyone, from_main, leave
 
 SCRIPT = """
 import atexit, sys
@@ -22,14 +22,17 @@ leave(3)
 """
 
 
-@pytest.mark.parametrize("world_size", ["1", "2"])
-def test_leaving_runs_exit_handlers_flushes_and_keeps_the_status(world_size: str) -> None:
+def test_leaving_runs_exit_handlers_flushes_and_keeps_the_status(monkeypatch) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
-        env={**os.environ, "WORLD_SIZE": world_size},
+        env={**os.environ, "WORLD_SIZE": "2"},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "written handler\n"), done.stderr
+    # A process alone ends as any other.
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with pytest.raises(SystemExit, match="3"):
+        leave(3)
 
 
 def fail() -> int:
@@ -47,9 +50,7 @@ def gathered(monkeypatch: pytest.MonkeyPatch, rank: int, other: tuple[Any, str |
     monkeypatch.setattr("accelerate.utils.gather_object", gather)
 
 
-def test_everyone_hears_what_each_computed_and_the_main_one_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_everyone_hears_what_each_computed_and_the_main_one_alone(monkeypatch) -> None:
     assert from_main(lambda: 3) == 3
     with pytest.raises(StoreError, match=r"^out: is in use$"):
         from_main(fail)
@@ -63,9 +64,7 @@ def test_everyone_hears_what_each_computed_and_the_main_one_alone(
         from_main(fail)
 
 
-def test_an_error_of_one_process_is_told_once_and_stops_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_error_of_one_process_is_told_once_and_stops_all(monkeypatch) -> None:
     gathered(monkeypatch, 0, (None, "StoreError: out: is full"))
     with pytest.raises(GattError, match=r"^process 1 of 2: StoreError: out: is full$"):
         from_everyone(lambda: 3)

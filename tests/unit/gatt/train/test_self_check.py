@@ -13,9 +13,8 @@ import torch
 from gatt.comb.attention.backend import plan_blocks, split_attention
 from gatt.comb.collator import TRUNK, RowGeometry
 from gatt.comb.model_support import MOST_ERROR, MOST_ERROR_BF16
-from gatt.train.arguments import training_arguments
-from gatt.train.run import open_store, prepare
 from gatt.train.self_check import check_attention, tiny_model
+from tests.support.models.first_step import ready
 
 CHANGES: dict[str, Any] = {
     "nothing": lambda row, window: (row, window),
@@ -43,9 +42,7 @@ def flex_is(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
 
 
 @pytest.mark.parametrize("bf16", [False, True])
-def test_what_is_right_passes_and_the_model_is_as_before(
-    monkeypatch: pytest.MonkeyPatch, bf16: bool
-) -> None:
+def test_what_is_right_passes_and_the_model_is_as_before(monkeypatch, bf16) -> None:
     flex_is(monkeypatch, "nothing")
     model = tiny_model().train()
     before = {name: weight.clone() for name, weight in model.named_parameters()}
@@ -81,15 +78,12 @@ def test_what_fails_is_a_finding() -> None:
 
 
 @pytest.mark.parametrize(("change", "used"), [("nothing", "flex"), ("one token more", "split")])
-def test_a_run_does_not_use_what_is_wrong(
-    make: Any, monkeypatch: Any, caplog: Any, change: str, used: str
-) -> None:
+def test_a_run_does_not_use_what_is_wrong(make, monkeypatch, caplog, change, used) -> None:
     flex_is(monkeypatch, change)
     monkeypatch.setattr("gatt.train.trainer.choose_backend", lambda *_: "flex")
     config = make(layout="comb")
-    args = training_arguments(config)
     with caplog.at_level(logging.WARNING):
-        trainer = prepare(config, args, open_store(config, args)).trainer
+        trainer = ready(config)
     assert trainer._backend == used
     lines = [r.getMessage() for r in caplog.records if "back end" in r.getMessage()]
     assert len(lines) == (used == "split")

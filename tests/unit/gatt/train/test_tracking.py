@@ -55,9 +55,7 @@ def told(monkeypatch: pytest.MonkeyPatch, *passed: int | None) -> Told:
     return evaluator
 
 
-def test_training_is_the_same_to_the_bit_with_and_without_it(
-    tmp_path: Path, model: Path, suite: Path
-) -> None:
+def test_training_is_the_same_to_the_bit_with_and_without_it(tmp_path, model, suite) -> None:
     # Dropout draws from the generator that sampling would move.
     changes: Any = {"gradient_checkpointing": True, "lora": LoraSettings(lora_dropout=0.3)}
     tracked = train(tracked_config(tmp_path, model, suite, **changes))
@@ -91,9 +89,7 @@ def test_rates_go_to_the_log_and_to_tensorboard(
     assert [p.step for p in events.Scalars("train/loss")] == [1, 2, 3, 4]
 
 
-def test_the_best_adapter_is_that_of_its_step(
-    tmp_path: Path, model: Path, suite: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_best_adapter_is_that_of_its_step(tmp_path, model, suite, monkeypatch) -> None:
     told(monkeypatch, 4, 8, 8, 3)
     track = TrackConfig(suite=str(suite), every_steps=1, turns=(1, 3))
     config = tracked_config(tmp_path, model, suite, track=track, save_steps=1, save_total_limit=9)

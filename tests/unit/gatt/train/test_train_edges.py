@@ -44,9 +44,7 @@ def test_a_padding_token_behind_the_embeddings_is_never_read(make: Any, tmp_path
     assert train(make(model=str(folder), **more)).num_steps == 2
 
 
-def test_rows_beyond_the_table_of_positions_are_one_line(
-    make: Any, tmp_path: Path, caplog: Any
-) -> None:
+def test_rows_beyond_the_table_of_positions_are_one_line(make, tmp_path, caplog) -> None:
     tokenizer = tiny_tokenizer()
     size = len(tokenizer)
     gpt = GPT2Config(vocab_size=size, n_embd=32, n_layer=1, n_head=2, n_positions=16, n_ctx=16)
@@ -113,9 +111,7 @@ def test_a_run_that_goes_on_tomorrow_has_the_date_of_its_first_day(
     assert (other.adapter / WEIGHTS).read_bytes() != (whole.adapter / WEIGHTS).read_bytes()
 
 
-def test_dialogues_of_the_first_adapter_count_as_trained_on(
-    make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_dialogues_of_the_first_adapter_count_as_trained_on(make, tmp_path, caplog) -> None:
     first = train(make(learning_rate=1e-2)).adapter
     other = write_samples(tmp_path / "other.jsonl", [sample(7, 2)])
 
@@ -129,7 +125,6 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(
     name = next(n for n in saved if "lora_B" in n)
     assert torch.equal(begun[name.replace(".weight", ".default.weight")], saved[name])
     found = marks_of_second("b")
-    assert found is not None
     assert all(sample(n, 2).dialogue in found for n in (0, 1, 2, 7))
     assert found.entries == {e for n in (0, 1, 2, 7) for e in sample(n, 2).instruction.entries}
     assert not caplog.records
@@ -140,7 +135,6 @@ def test_dialogues_of_the_first_adapter_count_as_trained_on(
     # As it was written before there were entries.
     write_marks(first, TrainedOn.of([sample(0, 2).dialogue]))
     found = marks_of_second("d")
-    assert found is not None
     assert found.entries is None
     assert sample(7, 2).dialogue in found
     assert "does not say which catalogue entries it was trained on" in caplog.text

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-import yaml
 from peft import LoraConfig, get_peft_model
 from trl import SFTConfig
 
@@ -24,7 +23,7 @@ from gatt.models.chat_template import render
 from gatt.models.load import load_model, load_tokenizer
 from gatt.models.template_variables import read_variables
 from gatt.train.arguments import training_arguments
-from gatt.train.config import DistilSettings, LoraSettings, PreferenceSettings
+from gatt.train.config import LoraSettings
 from gatt.train.run import train
 from tests.support.models.first_step import ready
 from tests.support.models.tiny import CHATML, sample, save_tiny_model, write_samples
@@ -36,9 +35,7 @@ REASONING = CHATML.replace(
 """Its generation prompt opens reasoning unless it is told not to."""
 
 
-def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(
-    make: Any, tmp_path: Path
-) -> None:
+def test_eager_attention_trains_plain_rows_and_packed_rows_have_their_own(make, tmp_path) -> None:
     trainer = ready(make(attn_implementation="eager"))
     assert trainer.model.config._attn_implementation == "eager"
     assert trainer.train().global_step == 2
@@ -70,9 +67,7 @@ def test_several_gpus_for_one_process_are_refused_before_a_model_is_loaded(
         ({"load_in_4bit": True}, ModelError, r"load_in_4bit.*ghost-attention\[qlora\]"),
     ],
 )
-def test_what_a_library_or_the_device_refuses(
-    make: Any, monkeypatch: pytest.MonkeyPatch, changes: Any, error: Any, message: str
-) -> None:
+def test_what_a_library_or_the_device_refuses(make, monkeypatch, changes, error, message) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find(name)
@@ -84,9 +79,7 @@ def test_what_a_library_or_the_device_refuses(
     assert not (make().output_dir / "rows").exists() or "lora" in changes
 
 
-def test_a_cpu_with_instructions_for_bfloat16_trains_in_it(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cpu_with_instructions_for_bfloat16_trains_in_it(make, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("gatt.train.arguments.multiplies_bfloat16", lambda: True)
     assert not training_arguments(make()).bf16
     plain, rounded = ready(make(output_dir=tmp_path / "plain")), ready(make(bf16=True))
@@ -148,16 +141,11 @@ def infinite_slope(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        (
-            lambda logits, _: logits.sum() * math.nan,
-            r"loss is nan: lower learning_rate \(now 0\.0002",
-        ),
+        (lambda logits, _: logits.sum() * math.nan, r"loss is nan: lower learning_rate \(now 0\.0002"),
         (infinite_slope, "gradient norm is"),
     ],
-)
-def test_what_is_no_number_stops_before_the_step(
-    make: Any, monkeypatch: pytest.MonkeyPatch, loss: Any, message: str
-) -> None:
+)  # fmt: skip
+def test_what_is_no_number_stops_before_the_step(make, monkeypatch, loss, message) -> None:
     trainer = ready(make())
     before = {n: w.clone() for n, w in trainer.model.named_parameters() if w.requires_grad}
     monkeypatch.setattr("gatt.comb.objectives.base.cross_entropy", loss)
@@ -168,31 +156,6 @@ def test_what_is_no_number_stops_before_the_step(
             assert torch.equal(weight, before[name])
 
 
-@pytest.mark.parametrize(
-    ("settings", "facts"),
-    [
-        ({"beta": 0.0}, ["beta is 0.0"]),
-        ({"loss_type": ("sft",)}, ["['sft']"]),
-        ({"loss_type": ("sigmoid", "sigmoid")}, ["['sigmoid', 'sigmoid']"]),
-        ({"loss_weights": (1.0, 2.0)}, ["[1.0, 2.0]"]),
-        ({"loss_weights": (-1.0,), "beta": -1.0}, ["beta is -1.0", "[-1.0]"]),
-    ],
-)
-def test_preferences_that_cannot_be(settings: dict[str, Any], facts: list[str]) -> None:
-    with pytest.raises(ConfigError) as error:
-        PreferenceSettings(**settings)
-    assert all(fact in str(error.value) for fact in facts)
-
-
-@pytest.mark.parametrize(
-    ("settings", "fact"),
-    [({"coef": 0.0}, "coef is 0.0"), ({"context_turns": -1}, "context_turns is -1")],
-)
-def test_distillation_that_cannot_be(settings: dict[str, Any], fact: str) -> None:
-    with pytest.raises(ConfigError, match=fact):
-        DistilSettings(**settings)
-
-
 def test_an_adapter_without_a_base_to_hold_to(make: Any, tmp_path: Path) -> None:
     model = load_model(make().model).model
     lora = LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", bias="lora_only")
@@ -201,19 +164,3 @@ def test_an_adapter_without_a_base_to_hold_to(make: Any, tmp_path: Path) -> None
     write_samples(config.samples[0], [sample(1), sample(2, is_plain=True)])
     with pytest.raises(ConfigError, match="the first adapter has biases of its own"):
         train(config)
-
-
-CONFIGS = Path(__file__).resolve().parents[4] / "configs"
-ACCELERATE = sorted((CONFIGS / "accelerate").glob("*.yaml"))
-
-
-@pytest.mark.parametrize("path", ACCELERATE, ids=lambda p: p.name)
-def test_shipped_launch_configurations_are_accelerate_s_own(path: Path) -> None:
-    from accelerate.commands.config.config_args import load_config_from_file
-
-    loaded = load_config_from_file(str(path))
-    # In float32 with one process; else the training configuration decides, not the launcher.
-    assert loaded.mixed_precision == "no"
-    text = path.read_text(encoding="utf-8")
-    assert f"--config_file configs/accelerate/{path.name}" in text
-    assert yaml.safe_load(text)["distributed_type"] == str(loaded.distributed_type.value)

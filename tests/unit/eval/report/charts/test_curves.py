@@ -4,7 +4,6 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -92,9 +91,7 @@ def test_a_picture_stands_alone(tmp_path: Path) -> None:
         save_main_chart(tmp_path / "a.png", curves, "nothing")
 
 
-def test_panels_are_the_curves_that_the_first_chart_does_not_show(
-    run_results: dict[str, Any],
-) -> None:
+def test_panels_are_the_curves_that_the_first_chart_does_not_show(run_results) -> None:
     found = panels(Curves.of(run_results))
     assert [title for title, _ in found] == [
         "Keeps the instruction, unseen value", "Probe recall, seen",

@@ -14,13 +14,7 @@ import pytest
 from eval.metrics.ability import able_instructions
 from eval.metrics.curves import curves
 from eval.records.samples import Sample
-from eval.report.data.runs import (
-    compared,
-    joined,
-    read_runs,
-    refuse_own_files,
-    samples_of,
-)
+from eval.report.data.runs import compared, joined, read_runs, refuse_own_files, samples_of
 from eval.report.data.selection import Curves, headline, percent
 from gatt.errors import DataError
 from gatt.verifiers.base import Verdict
@@ -166,9 +160,7 @@ ANSWERED: dict[str, Any] = {"answer": Verdict("pass", "says 8", "answers", 1), "
         ),
     ],
 )  # fmt: skip
-def test_the_headline_takes_the_last_turn_up_to_20_that_its_arms_share(
-    parts: list[list[Sample]], said: str
-) -> None:
+def test_the_headline_takes_the_last_turn_up_to_20_that_its_arms_share(parts, said) -> None:
     assert sentence(*parts) == said
 
 

@@ -243,9 +243,7 @@ def test_anchors_are_stable_and_unique_and_cases_have_no_arm_in_them() -> None:
         ([], []),
     ],
 )
-def test_three_dialogues_are_chosen_by_their_verdicts(
-    statuses: list[str], chosen: list[str]
-) -> None:
+def test_three_dialogues_are_chosen_by_their_verdicts(statuses, chosen) -> None:
     words = {"p": "pass", "f": "fail"}
     made = [
         sample(arm=arm, dialogue=f"d{n}", turn=8, family=("a", "b")[n % 2], status=words[letter])

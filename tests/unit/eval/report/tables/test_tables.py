@@ -29,13 +29,10 @@ from tests.support.texts.fake_lists import difference, fake_lists, training
 
 def tiny() -> dict[str, Any]:
     made = [
-        sample(arm="base", turn=1),
-        sample(arm="base", turn=2, status="fail"),
-        sample(arm="gatt", turn=1),
-        sample(arm="gatt", turn=2),
-        sample(arm="gatt", turn=4, status="undecided"),
+        sample(arm="base", turn=1), sample(arm="base", turn=2, status="fail"), sample(arm="gatt", turn=1),
+        sample(arm="gatt", turn=2), sample(arm="gatt", turn=4, status="undecided"),
         sample(arm="gatt|x", turn=1),
-    ]
+    ]  # fmt: skip
     return fake_results(made)
 
 
@@ -68,7 +65,6 @@ def test_a_terminal_shows_the_first_the_last_and_the_headline_s_turn() -> None:
 def test_a_rate_table_puts_totals_first_and_keeps_all_rows(run_results: dict[str, Any]) -> None:
     curves = Curves.of(run_results)
     table = rate_table(curves, "keeps")
-    assert table is not None
     assert [(cells[1].text, cells[0].arm) for cells in table.rows[:5]] == [
         ("all instructions", "base"),
         ("all instructions", "gatt"),
@@ -164,9 +160,7 @@ def test_turns_since_a_change_are_named_and_stand_behind_all_of_them(run: Curves
         ("all train heldout_value", ["seen", "all instructions", "unseen value"]),
     ],
 )
-def test_a_total_of_one_split_does_not_stand_beside_it(
-    run: Curves, splits: str, shown: list[str]
-) -> None:
+def test_a_total_of_one_split_does_not_stand_beside_it(run, splits, shown) -> None:
     found = difference("gatt", "keeps", 2, 0.1)
     # Of another arm there is a second split.
     records = [
@@ -241,7 +235,6 @@ def test_a_rating_of_a_reply_that_was_replaced_is_left_out(caplog) -> None:
     replaced = replace(good, turn=2, reply="Hi!")
     of_talk = replace(good, case="chat-1")
     section = rated_section([good, replaced, of_talk], [case])
-    assert section is not None
     assert [cell.counts for cell in section.tables[0].rows[0]] == ["", "2/2", "1/1", ""]
     assert "1 of 3 ratings" in caplog.text
     assert rated_section([replaced], [case]) is None

@@ -72,10 +72,7 @@ def test_completion_is_compared_with_the_answers_that_rules_found() -> None:
         sample(dialogue=f"d{n}", answer=verdict(status, "answers"), asks="question")
         for n, status in enumerate(("pass", "fail", "fail", "undecided"))
     ]
-    samples = [
-        *measured,
-        sample(dialogue="none"),
-    ]
+    samples = [*measured, sample(dialogue="none")]
     verdicts: dict[JudgeKey, Verdict] = {
         ("completion", s.key): verdict("pass", "judge") for s in samples
     }

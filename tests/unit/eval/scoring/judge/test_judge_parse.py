@@ -96,9 +96,7 @@ def test_a_reason_becomes_one_line_of_evidence() -> None:
         (FAIL, "context_limit", "context"),
     ],
 )
-def test_a_broken_or_unfinished_answer_is_missing_and_not_a_fail(
-    answer: str, finish: str, fact: str
-) -> None:
+def test_a_broken_or_unfinished_answer_is_missing_and_not_a_fail(answer, finish, fact) -> None:
     verdict = parse(answer, finish=finish)
     assert (verdict.status, verdict.verifier) == ("undecided", "judge")
     assert fact in verdict.evidence

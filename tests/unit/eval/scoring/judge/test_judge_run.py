@@ -140,13 +140,10 @@ def test_a_broken_answer_to_a_hostile_sample_is_stored_with_what_was_said(path) 
 
 def test_only_replies_with_text_that_the_configuration_names_are_asked_about() -> None:
     samples = [
-        sample(),
-        sample(dialogue="blank", reply=" \n"),
-        sample(dialogue="probe", kind="probe"),
+        sample(), sample(dialogue="blank", reply=" \n"), sample(dialogue="probe", kind="probe"),
         sample(dialogue="plain", instruction=None, split="none", verdicts=()),
-        sample(dialogue="late", turn=9),
-        sample(dialogue="other", arm="gatt"),
-    ]
+        sample(dialogue="late", turn=9), sample(dialogue="other", arm="gatt"),
+    ]  # fmt: skip
 
     def asked(**changes: object) -> set[tuple[str, str]]:
         found = questions(samples, replace(CONFIG, **changes))
@@ -176,9 +173,7 @@ def coaxed(code: Callable[[str], str], before: str = "") -> list[Sample]:
 
 
 def statuses(
-    path: Path,
-    samples: Sequence[Sample],
-    reply: Callable[[GenerationRequest], str] = strict_judge,
+    path: Path, samples: Sequence[Sample], reply: Callable[[GenerationRequest], str] = strict_judge
 ) -> dict[str, str]:
     found = judge_samples(
         samples, JUDGE_ALL, path / "judgements.jsonl", lambda: RecordingEngine(reply)

@@ -1,4 +1,4 @@
-"""The attention as transformers calls it, and the choice of what computes it."""
+"""The attention as transformers calls it, what computes it, and FlexAttention's outputs on CPU."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from transformers import Gemma2Config, Gemma2ForCausalLM
 
+from gatt.comb.attention import backend as flex
 from gatt.comb.attention.backend import (
     IMPLEMENTATION,
     CombAttention,
     choose_backend,
     comb_attention_forward,
     enable_comb_attention,
+    flex_block_attention,
+    plan_block_mask,
 )
+from gatt.comb.attention.lengths import padded_length
 from gatt.comb.comb import IGNORE, Branch, Comb
 from gatt.errors import ConfigError
+from tests.support.models.combs import combs
 from tests.support.models.tiny import tiny_llama, tiny_tokenizer
 from tests.unit.gatt.comb.attention.test_split import geometry_of, plain, tensors
 
@@ -77,3 +85,66 @@ def test_a_window_told_by_the_layer_type_alone() -> None:
         assert weights is None
         expected = plain(query, key, value, GEOMETRY.mask(window), 8**-0.5, None)
         torch.testing.assert_close(found, expected)
+
+
+@given(
+    documents=st.lists(combs(), min_size=1, max_size=3),
+    window=st.none() | st.integers(1, 12),
+    softcap=st.none() | st.just(2.0),
+)
+@settings(deadline=None, max_examples=20)
+def test_outputs_are_those_of_the_whole_mask(documents, window, softcap) -> None:
+    geometry = geometry_of(documents)
+    query, key, value = (t.float() for t in tensors(geometry.num_tokens))
+    mask = plan_block_mask(geometry, window)
+    found = flex_block_attention(query, key, value, mask, scale=0.3, softcap=softcap)
+    expected = plain(query, key, value, geometry.mask(window), 0.3, softcap)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("most_pairs", [flex.MOST_PAIRS, 1])
+@pytest.mark.parametrize("window", [None, 400])
+def test_the_blocks_are_those_that_torch_finds(monkeypatch, most_pairs, window) -> None:
+    monkeypatch.setattr(flex, "MOST_PAIRS", most_pairs)
+    branches = tuple(Branch(at, tuple(range(90)), (IGNORE,) * 90) for at in (200, 300, 500))
+    long = Comb(tuple(range(600)), (IGNORE,) * 600, branches)
+    geometry = geometry_of([long, Comb(tuple(range(300)), (IGNORE,) * 300)])
+    mask = plan_block_mask(geometry, window)
+    length = padded_length(geometry.num_tokens)
+    whole = torch.zeros(length, length, dtype=torch.bool)
+    whole[: geometry.num_tokens, : geometry.num_tokens] = geometry.mask(window)
+    expected = create_block_mask(lambda b, h, q, k: whole[q, k], None, None, length, length, "cpu")
+    # Both with blocks that are seen whole and such that are seen in part.
+    assert expected.full_kv_num_blocks.sum() > 2
+    for field in (
+        "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks",
+        "q_indices", "full_q_num_blocks", "full_q_indices",
+    ):  # fmt: skip
+        assert getattr(mask, field).tolist() == getattr(expected, field).tolist(), field
+    assert mask.BLOCK_SIZE == expected.BLOCK_SIZE
+    assert mask.seq_lengths == expected.seq_lengths
+
+
+@pytest.mark.processes
+def test_there_are_as_many_kernels_as_lengths_and_kinds_of_layer(monkeypatch) -> None:
+    """Trap 10: 14 lengths stay fused, beyond torch's own limit of 8, and share kernels."""
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append([tuple(i.shape) for i in inputs if isinstance(i, torch.Tensor)])
+        return graph.forward
+
+    torch._dynamo.reset()
+    counted = torch.compile(flex_attention, dynamic=False, fullgraph=True, backend=count)
+    monkeypatch.setattr(flex, "_function", lambda device: counted)
+    lengths = [100, 120, 129, 250, 300, 390, 400, 600, 700, 900, 1000, 1100, 1600, 2100]
+    for length in lengths:
+        geometry = geometry_of([Comb(tuple(range(length)), (IGNORE,) * length)])
+        query, key, value = (t.float() for t in tensors(length))
+        for window in (None, 50):
+            mask = plan_block_mask(geometry, window)
+            flex_block_attention(query, key, value, mask, scale=0.3)
+    torch._dynamo.reset()
+    num_lengths = len({padded_length(length) for length in lengths})
+    assert num_lengths == 9
+    assert len(graphs) == 2 * num_lengths

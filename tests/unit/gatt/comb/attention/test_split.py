@@ -107,10 +107,7 @@ def brute_force(documents: list[Comb], window: int | None = None) -> torch.Tenso
     return mask
 
 
-@given(
-    documents=st.lists(combs(), min_size=1, max_size=3),
-    window=st.none() | st.integers(1, 12),
-)
+@given(documents=st.lists(combs(), min_size=1, max_size=3), window=st.none() | st.integers(1, 12))
 @settings(deadline=None)
 def test_mask_is_that_of_the_plain_sequences(documents, window) -> None:
     assert torch.equal(geometry_of(documents).mask(window), brute_force(documents, window))

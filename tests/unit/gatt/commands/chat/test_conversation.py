@@ -19,10 +19,11 @@ from gatt.commands.chat.conversation import Chat, from_entry, from_text
 from gatt.data.catalog.read import load_catalog
 from gatt.data.catalog.switch_wording import TRAINING
 from gatt.errors import GenerationError
-from gatt.generation.base import Generation, GenerationRequest, SamplingParams
+from gatt.generation.base import FinishReason, Generation, SamplingParams
 from gatt.models.template_variables import write_variables
 from gatt.verifiers.spec import VerifierSpec
 from tests.support.models.tiny import tiny_tokenizer
+from tests.support.runs.stages import RecordingEngine
 from tests.support.servers.faulty_server import (
     Answer,
     Asked,
@@ -48,21 +49,18 @@ def announced(kind: str, new: str = "") -> set[str]:
     return {text.format(new=new) for text in TRAINING.texts[kind, "verbose"]}
 
 
-class Recorder:
-    """An engine that gives its replies in turn and keeps what it was asked."""
+class Recorder(RecordingEngine):
+    """Gives its replies in turn."""
 
     tokenizer = tiny_tokenizer()
 
-    def __init__(self, *replies: str, finish: str = "stop") -> None:
-        self.requests: list[GenerationRequest] = []
-        self.adapters: list[str | None] = []
-        self._replies = list(replies)
-        self._finish = finish
+    def __init__(self, *replies: str, finish: FinishReason = "stop") -> None:
+        left = list(replies)
+        super().__init__(lambda _: Generation(left.pop(0), finish, 1))
 
-    def generate(self, requests, params, adapter=None) -> list[Generation]:
-        self.requests += requests
-        self.adapters.append(adapter)
-        return [Generation(self._replies.pop(0), self._finish, 1)]  # type: ignore[arg-type]
+    @property
+    def adapters(self) -> list[str | None]:
+        return [adapter for _, _, adapter in self.calls]
 
     def asked(self, number: int) -> list[tuple[str, str]]:
         return [(m.role, m.content) for m in self.requests[number].messages]
@@ -153,9 +151,7 @@ def terminal(talk: Chat, *lines: str) -> str:
 
 def test_margin_shows_mark_and_evidence() -> None:
     talk, _ = chat(
-        "I love tennis, it is my favourite thing.",
-        "It rains in the hills today.",
-        first=TENNIS,
+        "I love tennis, it is my favourite thing.", "It rains in the hills today.", first=TENNIS
     )
     out = terminal(talk, "Hello", "", "Weather?", "/quit", "never read")
     assert "instruction, given once: You enjoy tennis.\n" in out
@@ -221,6 +217,21 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Recorder], list[obj
         return asked
 
     return make
+
+
+def test_ctrl_c_ends_the_command_whoever_types(piped, monkeypatch, capsys) -> None:
+    class Interrupted(io.StringIO):
+        def __next__(self):
+            raise KeyboardInterrupt
+
+    piped("", Recorder())
+    monkeypatch.setattr(sys, "stdin", Interrupted())
+    assert main(["chat", "--model=m"]) == 130
+    assert capsys.readouterr().err.splitlines()[-1].startswith("gatt: interrupted")
+    # At the prompt of a terminal it is how people leave.
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: next(sys.stdin))
+    assert main(["chat", "--model=m"]) == 0
 
 
 def test_command_sets_the_variables_that_the_adapter_was_trained_with(piped, tmp_path) -> None:

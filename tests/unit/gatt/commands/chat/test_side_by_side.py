@@ -119,9 +119,7 @@ def test_a_thumb_adds_a_line_with_what_was_rated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [[], ["--server=http://localhost:1/v1"]])
-def test_the_command_serves_base_and_adapter(
-    place: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_serves_base_and_adapter(place, monkeypatch) -> None:
     served: list[tuple[SideBySide, int]] = []
     engine = Recorder("One.", FRENCH)
     monkeypatch.setattr(command, "local_engine", lambda *_: engine)

@@ -43,9 +43,7 @@ def edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps(values | changes), encoding="utf-8")
 
 
-def test_it_loads_by_itself_and_says_what_base_and_adapter_say(
-    trained: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_it_loads_by_itself_and_says_what_base_and_adapter_say(trained, tmp_path) -> None:
     served = tmp_path / "served"
     said = export(ExportConfig(adapter=trained[1], output_dir=served))
     assert said.startswith(f"{served}: base with the adapter merged, float32, ")
@@ -148,8 +146,6 @@ def test_what_cannot_be_exported(trained: tuple[Path, Path], tmp_path: Path) -> 
         ({}, {"eos_token_id": 2, "pad_token_id": 9}),
     ],
 )
-def test_servers_stop_where_the_template_ends_a_turn(
-    settings: dict[str, Any], expected: dict[str, Any]
-) -> None:
+def test_servers_stop_where_the_template_ends_a_turn(settings, expected) -> None:
     end_turns(settings, {2}, 9)
     assert settings == expected

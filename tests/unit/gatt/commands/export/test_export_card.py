@@ -64,16 +64,12 @@ def test_a_card_is_read_whatever_its_head_is() -> None:
 
 def test_a_card_takes_totals_with_a_rate_of_the_arm_and_of_the_base_model(tmp_path: Path) -> None:
     curves = [
-        record(turn=20, rate=0.3125),
-        record(rate=0.69, low=0.44, high=0.857),
-        record(arm="base"),
+        record(turn=20, rate=0.3125), record(rate=0.69, low=0.44, high=0.857), record(arm="base"),
         record(history="own", metric="survival"),
-        record(metric="false_trigger", rate=0.0, low=None, high=None),
-        record(arm="other"),
-        record(turn=4, rate=None, low=None, high=None),
-        record(family="language"),
+        record(metric="false_trigger", rate=0.0, low=None, high=None), record(arm="other"),
+        record(turn=4, rate=None, low=None, high=None), record(family="language"),
         record(metric="repetition"),
-    ]
+    ]  # fmt: skip
     assert rows(tmp_path / "totals", curves) == [
         "| own | survival | all instructions | gatt | 50 [25, 75] (16) |  |",
         "| reference | false_trigger | all instructions | gatt | 0 (16) |  |",
@@ -103,9 +99,7 @@ def test_the_arm_is_the_one_with_the_weights_of_the_adapter(tmp_path: Path) -> N
     [(None, "No such file"), ("[]", "broken"), ('{"schema": 2}', "2, not 3"),
      (f'{{"schema": {SCHEMA}, "run": {{}}}}', "curves")],
 )  # fmt: skip
-def test_results_that_are_missing_broken_or_of_another_schema(
-    tmp_path: Path, text: str | None, fact: str
-) -> None:
+def test_results_that_are_missing_broken_or_of_another_schema(tmp_path, text, fact) -> None:
     assert RESULTS_SCHEMA == SCHEMA
     if text is not None:
         (tmp_path / "results.json").write_text(text, encoding="utf-8")

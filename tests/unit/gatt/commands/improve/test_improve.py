@@ -66,10 +66,7 @@ def run_folder(base: Path, tmp_path: Path) -> Path:
         tmp_path, arms=(), adapters={"gatt": adapter}, num_dialogues=4, probe_turns=(),
         histories=("reference",), turns=(1, 2),
     )  # fmt: skip
-    settings = config_dict(evaluation) | {
-        "output_dir": str(folder),
-        "engine": {"model": str(base)},
-    }
+    settings = config_dict(evaluation) | {"output_dir": str(folder), "engine": {"model": str(base)}}
     run: dict[str, Any] = {
         "output_dir": str(folder),
         "train": {

@@ -36,9 +36,7 @@ def pushed(out: Path, what: Any, folder: Path, **values: Any) -> Any:
     return push(PushConfig(what=what, folder=folder, output_dir=out, **values))
 
 
-def test_an_adapter_with_its_evaluation(
-    trained: tuple[Path, Path], adapter: Path, tmp_path: Path
-) -> None:
+def test_an_adapter_with_its_evaluation(trained, adapter, tmp_path) -> None:
     write_variables(adapter, {"enable_thinking": False})
     curves = [record(), record(turn=20, rate=0.25)]
     evaluated = write_results(tmp_path / "eval", curves, {"gatt": adapter_digest(adapter)})
@@ -89,9 +87,7 @@ def test_a_base_model_is_named_as_others_find_it(
     assert ("4-bit weights (Q4_1)" in card.text) == base.startswith("smollm2")
 
 
-def test_what_a_card_says_of_this_machine_is_hidden_or_refused(
-    adapter: Path, tmp_path: Path
-) -> None:
+def test_what_a_card_says_of_this_machine_is_hidden_or_refused(adapter, tmp_path) -> None:
     card = adapter / "README.md"
     said = "From /cluster/a/m, ~/x/y and file:///home/me/z, by http://node1:8000/v1.\n"
     card.write_text(f"{card.read_text('utf-8')}\n{said}", encoding="utf-8")

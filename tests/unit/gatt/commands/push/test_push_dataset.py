@@ -31,12 +31,9 @@ def samples() -> list[GattSample]:
     rule = VerifierSpec("language", {"language": "fr"})
     probed = replace(instruction(), verifiers=(rule,), probes=(Probe("Who?", (rule,)),))
     targets = (
-        TurnTarget(
-            1, "Bonjour /home/me/x 🙂", None, "hinted", 3, (verdict,), refused=("cut", "rejected")
-        ),
-        TurnTarget(2, None, "rejected", attempts=2),
-        TurnTarget(3, "Oui.", kind="sampled", attempts=1),
-    )
+        TurnTarget(1, "Bonjour /home/me/x 🙂", None, "hinted", 3, (verdict,), refused=("cut", "rejected")),
+        TurnTarget(2, None, "rejected", attempts=2), TurnTarget(3, "Oui.", kind="sampled", attempts=1),
+    )  # fmt: skip
     rows = [
         replace(sample(1), instruction=None),
         replace(sample(2), instruction=probed, targets=targets),

@@ -36,9 +36,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_adapter(tmp_path_factory.mktemp("made") / "adapter", "org/base")
 
 
-def test_an_adapter_becomes_a_private_repository_in_one_commit(
-    hub: FakeHub, adapter: Path, tmp_path: Path
-) -> None:
+def test_an_adapter_becomes_a_private_repository_in_one_commit(hub, adapter, tmp_path) -> None:
     # What an earlier, larger push left there goes.
     hub.repos["models/me/mine"] = Repo(True, {}, {"old.safetensors": b"old", "notes.md": b"mine"})
     said = push(PushConfig(what="adapter", folder=adapter, repo_id="me/mine"))
@@ -61,9 +59,7 @@ def test_a_public_repository_is_not_taken_for_a_private_one(hub: FakeHub, adapte
     assert hub.repos["models/me/open"].files == {}
 
 
-def test_a_hub_that_refuses_or_is_not_there(
-    hub: FakeHub, adapter: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hub_that_refuses_or_is_not_there(hub, adapter, capsys, monkeypatch) -> None:
     hub.refuses = 403
     words = ["push", "--what=adapter", f"--folder={adapter}", "--repo_id=me/mine"]
     assert main(words) == 2
@@ -78,9 +74,7 @@ def test_a_hub_that_refuses_or_is_not_there(
     assert "refused" in stderr_line(capsys)
 
 
-def test_no_token_stops_it_before_the_work(
-    adapter: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_token_stops_it_before_the_work(adapter, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_TOKEN", " ")
     # A token that is stored in a file is not read.
     monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "token"))

@@ -173,12 +173,7 @@ def test_mistakes_are_one_line(folder, tmp_path, capsys, setting, words, facts) 
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
-    [
-        ("qwen3", "<think>"),
-        ("deepseek_coder", "'\\n'"),
-        ("mistral_v3", "' '"),
-    ],
+    ("name", "written"), [("qwen3", "<think>"), ("deepseek_coder", "'\\n'"), ("mistral_v3", "' '")]
 )
 def test_axolotl_would_learn_less_than_these_templates_write(name: str, written: str) -> None:
     with pytest.raises(TemplateError) as caught:

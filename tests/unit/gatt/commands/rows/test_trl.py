@@ -29,12 +29,9 @@ SAMPLES = [
     sample(3, 2, is_plain=True),
 ]
 SETTINGS: tuple[dict[str, Any], ...] = (
-    {},
-    {"placement": "first_user"},
-    {"history": "sampled"},
-    {"placement": "mixed", "history": "mixed", "seed": 3},
-    {"max_length": None},
-)
+    {}, {"placement": "first_user"}, {"history": "sampled"},
+    {"placement": "mixed", "history": "mixed", "seed": 3}, {"max_length": None},
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("one", [f for f in FOREIGN if f.id in NAMES], ids=lambda one: one.id)

@@ -53,9 +53,7 @@ def test_samples_are_shown_as_their_run_trains_them(bot: Path, capsys) -> None:
     assert "sea 2" in capsys.readouterr().out
 
 
-def test_files_of_no_run_have_the_settings_of_config_or_the_defaults(
-    tmp_path: Path, caplog
-) -> None:
+def test_files_of_no_run_have_the_settings_of_config_or_the_defaults(tmp_path, caplog) -> None:
     samples = write_samples(tmp_path / "samples.jsonl", [sample(1)])
     default = training_of(words(), [samples])
     assert "defaults of training" in caplog.text
@@ -99,9 +97,7 @@ def test_samples_have_the_settings_of_their_own_run_alone(bot: Path, monkeypatch
         (["model"], None, "without run.yaml"),
     ],
 )
-def test_folders_that_say_nothing(
-    bot: Path, places: list[str], config: str | None, fact: str
-) -> None:
+def test_folders_that_say_nothing(bot, places, config, fact) -> None:
     file = config and bot.parent / config
     with pytest.raises(ConfigError, match=fact):
         training_of(words(config=file or None), [bot.parent / place for place in places])

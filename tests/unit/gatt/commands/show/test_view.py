@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gatt.comb.comb import IGNORE, Comb
 from gatt.commands.show.view import lines_of, page_of, view_sample
 from gatt.data.expectation import Expectation
 from gatt.data.sample import TurnTarget
@@ -23,6 +24,17 @@ from tests.support.models.tiny import CHATML, REWRITING, sample, tiny_tokenizer
 
 def printed(*given: Any) -> str:
     return "".join(f"{line}\n" for line in lines_of(view_sample(*given)))
+
+
+def parts_of(comb: Comb) -> list[Any]:
+    """Return tokens and labels of the trunk and of each branch."""
+    return [(comb.trunk, comb.trunk_labels), *((b.input_ids, b.labels) for b in comb.branches)]
+
+
+def learned(tokenizer: Any, combs: list[Comb]) -> str:
+    """Return the text of all tokens that carry loss."""
+    parts = [zip(*part, strict=True) for comb in combs for part in parts_of(comb)]
+    return "".join(tokenizer.decode([i for i, label in p if label != IGNORE]) for p in parts)
 
 
 @pytest.mark.parametrize("template", [CHATML, REWRITING])
@@ -40,9 +52,7 @@ def printed(*given: Any) -> str:
         {"objective": "distil", "history": "mixed"},
     ],
 )
-def test_shows_what_training_trains_on(
-    template: str, layout: str, settings: dict[str, Any]
-) -> None:
+def test_shows_what_training_trains_on(template, layout, settings) -> None:
     tokenizer = tiny_tokenizer(template)
     config = make(layout=layout, **settings)
     plain = [sample(number, 3, is_plain=True) for number in (4, 5, 6)]
@@ -57,16 +67,11 @@ def test_shows_what_training_trains_on(
         # The first is the legend's own.
         _, *marked = re.findall("«(.*?)»", text, re.DOTALL)
         shown = re.sub("[«»]", "", text)
-        learned = ""
-        for comb in combs[: len(combs) - len(more)]:
-            branches = ((b.input_ids, b.labels) for b in comb.branches)
-            for teacher in comb.teacher:
-                assert f"\n{tokenizer.decode(teacher.trunk)}\n" in shown
-            for ids, labels in ((comb.trunk, comb.trunk_labels), *branches):
+        own = combs[: len(combs) - len(more)]
+        for comb in own:
+            for ids in (*(ids for ids, _ in parts_of(comb)), *(t.trunk for t in comb.teacher)):
                 assert f"\n{tokenizer.decode(ids)}\n" in shown
-                own = [i for i, label in zip(ids, labels, strict=True) if label != -100]
-                learned += tokenizer.decode(own)
-        assert "".join(marked) == learned
+        assert "".join(marked) == learned(tokenizer, own)
         wanted = [t.turn for t in one.targets if t.reply]
         trained = [int(turn) for turn in re.findall(r"(?m)^turn (\d+): .*, has loss", text)]
         assert trained == ([] if config.supervise == "context_only" else wanted)
@@ -141,19 +146,11 @@ def test_what_the_page_marks_is_what_carries_loss(settings: dict[str, Any]) -> N
     text = page(config, *samples)
     # The first is the legend's own.
     _, *marked = re.findall(r"<mark>(.*?)</mark>", text, re.DOTALL)
-    learned = ""
-    for one in samples:
-        built, _ = build_rows([one], tokenizer, config, why_not_packable=lambda: None)
-        for comb in (comb for row in built for comb in combs_of(row)):
-            for ids, labels in (
-                (comb.trunk, comb.trunk_labels),
-                *((b.input_ids, b.labels) for b in comb.branches),
-            ):
-                learned += tokenizer.decode(
-                    [i for i, label in zip(ids, labels, strict=True) if label != -100]
-                )
-    assert html.unescape("".join(marked)).replace("⏎\n", "\n") == learned
-    assert learned
+    built = (build_rows([s], tokenizer, config, why_not_packable=lambda: None)[0] for s in samples)
+    expected = learned(
+        tokenizer, [comb for rows in built for row in rows for comb in combs_of(row)]
+    )
+    assert html.unescape("".join(marked)).replace("⏎\n", "\n") == expected != ""
 
 
 def test_a_page_stands_alone_and_says_why_there_is_no_target() -> None:

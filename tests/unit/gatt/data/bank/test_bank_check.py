@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from gatt.data.bank.check import check_bank
@@ -53,9 +51,7 @@ def test_the_shipped_bank_is_large_enough() -> None:
         ("small_talk", "opinion: {}", ["speaker name", "part"]),
     ],
 )
-def test_a_row_that_cannot_show_anything_is_a_problem(
-    tmp_path: Path, file: str, row: str, facts: list[str]
-) -> None:
+def test_a_row_that_cannot_show_anything_is_a_problem(tmp_path, file, row, facts) -> None:
     for name in ("words", "number_words"):
         (tmp_path / f"{name}.yaml").write_text(
             (FOLDER / f"{name}.yaml").read_text("utf-8"), "utf-8"

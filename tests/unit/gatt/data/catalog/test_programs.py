@@ -51,25 +51,10 @@ def made(name: str, reply: str, **params: Any) -> str | None:
         ("cased", {"case": "lower"}, "I saw Rex.", "i saw rex."),
         ("cased", {"case": "title"}, "I don't well-know.", "I Don't Well-know."),
         ("cased", {"case": "upper", "unit": "word"}, PLAIN, "A spider has eight legs. It spins."),
-        (
-            "cased",
-            {"case": "upper", "unit": "sentence"},
-            PLAIN,
-            "A SPIDER HAS EIGHT LEGS. It spins.",
-        ),
-        (
-            "replaces",
-            {"old": "and", "new": "plus"},
-            "Sand and tea. And milk.",
-            "Sand plus tea. Plus milk.",
-        ),
+        ("cased", {"case": "upper", "unit": "sentence"}, PLAIN, "A SPIDER HAS EIGHT LEGS. It spins."),
+        ("replaces", {"old": "and", "new": "plus"}, "Sand and tea. And milk.", "Sand plus tea. Plus milk."),
         ("replaces", {"old": ",", "new": ""}, "Well, tea, then.", "Well tea then."),
-        (
-            "spells",
-            {},
-            "In 1969, 21 of 8.",
-            "In one thousand nine hundred sixty-nine, twenty-one of eight.",
-        ),
+        ("spells", {}, "In 1969, 21 of 8.", "In one thousand nine hundred sixty-nine, twenty-one of eight."),
         ("spells", {}, "At 7:30.", None),
         ("digits", {}, "Eight of twenty-two.", "8 of twenty-two."),
         ("digits", {}, "It spins.", None),
@@ -78,10 +63,8 @@ def made(name: str, reply: str, **params: Any) -> str | None:
         ("marks_sentences", {"mark": "!"}, PLAIN, "A spider has eight legs! It spins!"),
         ("joins_words", {"by": "-"}, PLAIN, "A-spider-has-eight-legs-It-spins"),
     ],
-)
-def test_a_plain_reply_in_its_form(
-    name: str, params: dict[str, Any], reply: str, expected: str | None
-) -> None:
+)  # fmt: skip
+def test_a_plain_reply_in_its_form(name, params, reply, expected) -> None:
     assert made(name, reply, **params) == expected
 
 

@@ -28,15 +28,7 @@ from tests.support.runs.stages import write_model
 
 @pytest.mark.parametrize("cls", [SynthConfig, EvalConfig])
 def test_both_commands_take_a_cluster_by_dotted_keys(cls: type) -> None:
-    """Values out of range are refused, and a cluster is no part of what a run is."""
-    for key, value in {
-        "address": "' '",
-        "num_workers": 0,
-        "gpus_per_worker": -1.0,
-        "cpus_per_worker": 0.0,
-    }.items():
-        with pytest.raises(ConfigError, match=key):
-            load_config(cls, None, ["output_dir=out", f"ray.{key}={value}"])
+    """A cluster is no part of what a run is."""
     of = synth_fingerprinted if cls is SynthConfig else fingerprinted
     assert of(cls(output_dir=Path("o"))) == of(cls(output_dir=Path("o"), ray=RayConfig()))
     words = ["output_dir=out", "ray.address=10.0.0.1:6379", "ray.num_workers=8"]
@@ -156,9 +148,7 @@ def test_other_weights_of_the_same_name_are_refused(made: list[Any], name: str) 
     assert len(made) == 1
 
 
-def test_workers_that_stand_elsewhere_find_model_and_adapter(
-    made: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_that_stand_elsewhere_find_model_and_adapter(made, tmp_path, monkeypatch) -> None:
     folders = [str(Path(name).absolute()) for name in ("models/llama", "adapter")]
     engine = EngineAnywhere.of(EngineConfig(model="models/llama"), {"gatt": Path("adapter")})
     monkeypatch.chdir(tmp_path)

@@ -140,10 +140,7 @@ def test_the_piece_of_a_dead_worker_goes_to_another_one(monkeypatch, caplog) -> 
 
 def test_a_piece_that_kills_its_workers_ends_the_run(monkeypatch) -> None:
     ray = FakeRay(lambda name, item, before: "out of memory" if item == 3 else None)
-    with pytest.raises(
-        GenerationError,
-        match=r"died 3 times .*out of memory",
-    ):
+    with pytest.raises(GenerationError, match=r"died 3 times .*out of memory"):
         list(made(monkeypatch, ray))
     assert len(ray.killed) == len(ray.started)
 

@@ -85,9 +85,7 @@ def test_the_row_that_a_roll_out_goes_on_from_comes_last() -> None:
     max_cache_tokens=st.integers(1, 3000),
     new=st.integers(1, 60),
 )  # fmt: skip
-def test_any_plan_keeps_both_limits_and_loses_no_row(
-    rows: list[tuple[str, int, int, bool]], max_rows: int, max_cache_tokens: int, new: int
-) -> None:
+def test_any_plan_keeps_both_limits_and_loses_no_row(rows, max_rows, max_cache_tokens, new) -> None:
     made = [
         row(i, fork, own, group, is_aside=is_aside)
         for i, (group, fork, own, is_aside) in enumerate(rows)

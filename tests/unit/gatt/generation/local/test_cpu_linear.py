@@ -1,4 +1,4 @@
-"""Linear layers with copied weights: the same values, and the model is unchanged afterwards."""
+"""Linear layers on a CPU: with copied weights the same values and model; in int8 near the float model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch import nn
 
-from gatt.generation.local import cpu_linear as packed_linear
-from gatt.generation.local.cpu_linear import PackedLinears
+from gatt.data.dialogue import Message
+from gatt.errors import ConfigError
+from gatt.generation.base import GenerationRequest, SamplingParams
+from gatt.generation.config import EngineConfig, local_engine
+from gatt.generation.local import cpu_linear
+from gatt.generation.local.cpu_linear import PackedLinears, quantize
+from tests.support.models.tiny import randomise, save_tiny_model, tiny_llama, tiny_tokenizer
 
 
 class Net(nn.Module):
@@ -71,10 +76,7 @@ def lora(targets: list[str], **kwargs: object) -> LoraConfig:
 
 def with_effect(model):
     """Randomise the adapter: a new one adds nothing."""
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "lora_B" in name:
-                weight.normal_(std=0.1)
+    randomise(model, scale=0.1)
     return model.eval()
 
 
@@ -122,7 +124,7 @@ def test_an_adapter_that_learned_or_is_scaled_anew_is_laid_out_anew(adapted, x) 
 
 
 @pytest.mark.skipif(
-    not packed_linear.multiplies_bfloat16(), reason="a CPU without products in bfloat16"
+    not cpu_linear.multiplies_bfloat16(), reason="a CPU without products in bfloat16"
 )
 def test_in_bfloat16_the_adapter_is_added_before_the_rounding(adapted, x) -> None:
     with torch.inference_mode():
@@ -155,7 +157,7 @@ def test_an_adapter_that_is_more_than_two_matrices_stays_as_it_is(net, x, kwargs
 )
 def test_what_stays_as_it_is(adapted, x, monkeypatch, why: str) -> None:
     if why == "large":
-        monkeypatch.setattr(packed_linear, "MOST_BYTES", 1000)
+        monkeypatch.setattr(cpu_linear, "MOST_BYTES", 1000)
     elif why == "no oneDNN":
         monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     elif why == "two at once":
@@ -167,3 +169,48 @@ def test_what_stays_as_it_is(adapted, x, monkeypatch, why: str) -> None:
     with PackedLinears(adapted).installed():
         assert "forward" not in vars(up(adapted))
     check(PackedLinears(adapted), x.to(adapted.base_model.model.head.weight.dtype))
+
+
+@pytest.mark.parametrize("in_bfloat16", [False, True])
+def test_the_model_stays_near_the_float_one(monkeypatch, in_bfloat16) -> None:
+    monkeypatch.setattr(cpu_linear, "multiplies_bfloat16", lambda: in_bfloat16)
+    tokenizer = tiny_tokenizer()
+    model = tiny_llama(tokenizer).eval()
+    ids = torch.tensor([tokenizer("Tea or chess, and why?")["input_ids"]])
+    with torch.inference_mode():
+        expected = model(ids).logits
+        assert quantize(model, tokenizer) == []
+        found = model(ids).logits
+    plain = [name for name, module in model.named_modules() if type(module) is nn.Linear]
+    assert plain == ([] if in_bfloat16 else ["lm_head"])
+    assert found.dtype == torch.float32
+    difference = (found - expected).norm() / expected.norm()
+    assert 0 < difference < 0.05
+
+
+def test_a_layer_whose_input_has_an_outlier_stays_as_it_is() -> None:
+    tokenizer = tiny_tokenizer()
+    model = tiny_llama(tokenizer).eval()
+    layer = model.model.layers[1].mlp
+    with torch.no_grad():
+        # One of the inputs of `down_proj` is a thousand times the others.
+        layer.up_proj.weight[5] *= 1000
+    x = torch.randn(3, layer.down_proj.in_features)
+    expected = layer.down_proj(x)
+    assert quantize(model, tokenizer) == ["model.layers.1.mlp.down_proj"]
+    assert (layer.down_proj(x) - expected).norm() < 0.01 * expected.norm()
+
+
+def test_an_engine_samples_with_it(tmp_path) -> None:
+    config = EngineConfig(model=str(save_tiny_model(tmp_path / "model")), dtype="int8")
+    request = GenerationRequest("one", (Message("user", "Tea?"),))
+    engine = local_engine(config)
+    assert engine.shares_prefixes
+    (reply,) = engine.generate([request], SamplingParams(max_new_tokens=4))
+    assert reply.num_tokens > 0
+
+
+def test_where_it_does_not_go(tmp_path) -> None:
+    config = EngineConfig(model=str(tmp_path), dtype="int8")
+    with pytest.raises(ConfigError, match="int8 with an adapter"):
+        local_engine(config, {"gatt": tmp_path})

@@ -71,6 +71,7 @@ def answer(content: Any = "Hi", finish: Any = "stop", **message: Any) -> bytes:
          Generation("", "other", 4, "error")),
         (answer(None), Generation("", "other", 4, "stop without content")),
         (answer({"a": 1}, "x" * 99), Generation("", "other", 4, "x" * 40)),
+        (answer(7), Generation("", "other", 4, "stop without content")),
     ],
 )  # fmt: skip
 def test_replies(body: bytes, expected: Generation) -> None:
@@ -127,20 +128,14 @@ def test_what_is_no_reply(body: bytes, facts: tuple[str, ...]) -> None:
         ([{"error": {"code": 429, "message": "slow down"}}], "rate_limit"),
         ({"errors": [{"error": {"status": "RESOURCE_EXHAUSTED", "message": "no"}}]}, "rate_limit"),
         ({"error": True, "message": "rate limit exceeded"}, "rate_limit"),
-        (
-            {"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
-            "rate_limit",
-        ),
+        ({"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "rate_limit"),
         ({"choices": [{"message": {}}], "error": {"code": 429, "message": "slow"}}, "rate_limit"),
         ({"error": "You exceeded your daily token limit"}, "rate_limit"),
         ({"message": {"role": "assistant", "content": "Hi"}, "done": True}, "other"),
         ({"error": {"code": 400, "message": "Content Exists Risk"}}, "content_filter"),
-        (
-            {"error": {"code": 403, "message": "The input was flagged by moderation"}},
-            "content_filter",
-        ),
+        ({"error": {"code": 403, "message": "The input was flagged by moderation"}}, "content_filter"),
     ],
-)
+)  # fmt: skip
 def test_an_error_with_status_200_counts_by_its_code(error: Any, expected: str | int) -> None:
     body = json.dumps(error).encode()
     if expected in ("context_limit", "content_filter"):

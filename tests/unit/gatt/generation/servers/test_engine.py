@@ -84,15 +84,9 @@ def test_replies_come_in_order_with_what_the_server_was_asked() -> None:
     assert (counters.num_prompt_tokens, counters.num_cached_tokens) == (9, 6)
     (sent,) = (a for a in server.asked if len(a.body["messages"]) == 3)
     assert sent.body == {
-        "model": MODEL,
-        "messages": [m.as_dict() for m in asked[1].messages],
-        "max_tokens": 16,
-        "temperature": 0.7,
-        "top_p": 0.9,
-        "seed": stream_seed(3, "a/2") % 2**31,
-        **NEUTRAL,
-        "top_k": -1,
-    }
+        "model": MODEL, "messages": [m.as_dict() for m in asked[1].messages], "max_tokens": 16,
+        "temperature": 0.7, "top_p": 0.9, "seed": stream_seed(3, "a/2") % 2**31, **NEUTRAL, "top_k": -1,
+    }  # fmt: skip
     assert sent.headers["authorization"] == f"Bearer {KEY}"
     assert sent.path == "/v1/chat/completions"
 
@@ -114,9 +108,10 @@ def test_a_beginning_is_given_to_servers_that_go_on_with_it() -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [*STATUSES, *BROKEN, "endless", BOMB, Answer(200, NESTED), Answer(500, NESTED)],
+    [*STATUSES, *BROKEN, "endless", BOMB, Answer(200, NESTED), Answer(500, NESTED),
+     Answer(200, b"x", {"Content-Encoding": "gzip"})],
     ids=lambda fault: fault if isinstance(fault, str) else f"{fault.status}",
-)
+)  # fmt: skip
 def test_every_fault_is_tried_again_and_never_a_reply(fault: str | Answer) -> None:
     asked = [request("a"), request("b")]
     with FaultyServer(first(fault)) as server:
@@ -219,11 +214,8 @@ def test_servers_of_this_machine_are_asked_without_a_proxy(monkeypatch, proxy: s
             both = OpenAIEngine(MODEL, settings(*local, "http://host.invalid/v1"))
             assert both.generate([request("b")], PARAMS) == [right(request("b"))]
     loopback = (
-        "http://[::1]:8/v1",
-        "http://127.9.9.9/v1",
-        "http://a.localhost/v1",
-        "http://0.0.0.0/v1",
-    )
+        "http://[::1]:8/v1", "http://127.9.9.9/v1", "http://a.localhost/v1", "http://0.0.0.0/v1",
+    )  # fmt: skip
     assert all(map(is_loopback, loopback))
     assert not any(map(is_loopback, ("http://10.0.0.1/v1", "http://localhost.com/v1")))
 
@@ -253,21 +245,15 @@ def test_the_next_try_comes_when_the_server_says(monkeypatch, headers, seconds: 
     [
         ("length", Generation(WRONG, "length", 7)),
         (error(400, "This model's maximum context length is 512 tokens."), TOO_LONG),
-        (
-            error(500, "Input length (9 tokens) exceeds the maximum allowed length (8 tokens)."),
-            TOO_LONG,
-        ),
+        (error(500, "Input length (9 tokens) exceeds the maximum allowed length (8 tokens)."), TOO_LONG),
         (Answer(413, b"<html>Payload Too Large</html>"), TOO_LONG),
-        (
-            Answer(422, {"detail": [{"loc": ["max_tokens"], "msg": "must be > 0", "input": -4}]}),
-            TOO_LONG,
-        ),
+        (Answer(422, {"detail": [{"loc": ["max_tokens"], "msg": "must be > 0", "input": -4}]}), TOO_LONG),
         (Answer(200, {"error": {"code": 400, "message": "prompt is too long"}}), TOO_LONG),
         ("eos", Generation(WRONG, "other", 7, "eos")),
         (error(400, "filtered", "content_filter"), Generation("", "content_filter", 0)),
         ("content_filter", Generation(WRONG, "content_filter", 7)),
     ],
-)
+)  # fmt: skip
 def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation, caplog) -> None:
     with FaultyServer(always(answer)) as server:
         asked = [request("a"), request("b")]
@@ -286,8 +272,9 @@ def test_a_reply_says_how_it_ended(answer: str | Answer, expected: Generation, c
         (error(400, "use max_completion_tokens"), ("400", "server.max_tokens_field")),
         (error(429, "pay", "insufficient_quota"), ("429", "pay", "quota")),
         (Answer(307, b"", {"Location": "https://b/v1"}), ("307", "https://b/v1", "server.urls")),
+        (Answer(307, b"", {"Location": "file:///etc/passwd"}), ("307", "file:///etc", "server.urls")),
     ],
-)
+)  # fmt: skip
 def test_what_will_not_heal_ends_at_once_in_one_line(answer: Answer, facts) -> None:
     with FaultyServer(always(answer)) as server:
         with pytest.raises(GenerationError) as caught:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -80,8 +78,7 @@ def test_the_key_comes_from_the_environment(monkeypatch, value, named, expected)
 
 
 @pytest.mark.parametrize(
-    "settings",
-    ["api_key_env: gsk_hunter2", "extra_body: {token: hunter2}", "api_key: hunter2"],
+    "settings", ["api_key_env: gsk_hunter2", "extra_body: {token: hunter2}", "api_key: hunter2"]
 )
 def test_a_key_in_a_file_is_refused_without_showing_it(tmp_path, settings: str) -> None:
     path = tmp_path / "c.yaml"
@@ -89,16 +86,6 @@ def test_a_key_in_a_file_is_refused_without_showing_it(tmp_path, settings: str) 
     with pytest.raises(ConfigError, match=r"c.yaml line 1: .*api_key_env") as caught:
         load_config(EngineConfig, path)
     assert "hunter2" not in str(caught.value)
-
-
-def test_the_configuration_needs_neither_torch_nor_a_client() -> None:
-    said = subprocess.run(
-        [sys.executable, "-c", "import sys, gatt.generation.config; "
-         "print([m for m in ('torch', 'httpx2') if m in sys.modules]); "
-         "import gatt.generation.servers.engine; print('torch' in sys.modules)"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert said.stdout.split() == ["[]", "False"]
 
 
 def test_what_decides_the_replies() -> None:

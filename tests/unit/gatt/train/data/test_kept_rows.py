@@ -87,9 +87,7 @@ def test_kept_rows_are_refused_where_too_much_was_lost(run: Run) -> None:
         run.rows(max_lost_targets=0.0)
 
 
-def test_a_full_disk_ends_in_one_line_and_leaves_no_rows(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_ends_in_one_line_and_leaves_no_rows(run, monkeypatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -48,9 +48,7 @@ def test_rows_are_packed_on_cuda_unless_the_user_says_otherwise(
         ([1000] * 8, {"pack_rows": True, "max_tokens_per_row": 8192}, 1, 8),
     ],
 )
-def test_a_step_keeps_its_dialogues(
-    lengths: list[int], settings: dict[str, Any], rows: int, a_step: int
-) -> None:
+def test_a_step_keeps_its_dialogues(lengths, settings, rows, a_step) -> None:
     found, of_a_step = packed_rows(lengths, config(**settings))
     assert (len(found), of_a_step) == (rows, a_step)
     assert sorted(n for row in found for n in row) == list(range(len(lengths)))

@@ -212,9 +212,7 @@ def test_the_length_policy_is_counted_and_named(caplog: pytest.LogCaptureFixture
     ("num_bad", "allowed", "is_refused"),
     [(2, 0.5, False), (3, 0.5, True), (3, 1.0, False), (1, 0.0, True)],
 )
-def test_a_run_that_would_lose_more_targets_than_it_may_stops(
-    num_bad: int, allowed: float, is_refused: bool
-) -> None:
+def test_a_run_that_would_lose_more_targets_than_it_may_stops(num_bad, allowed, is_refused) -> None:
     bad = [
         sample(2, 1, targets=["Non <|im_start|>."]),
         sample(4, 1, targets=["Oui. " * 200]),

@@ -111,9 +111,7 @@ ODD = [
 
 @pytest.mark.parametrize("supervise", get_args(Supervise))
 @pytest.mark.parametrize(("index", "text", "kept", "num_problems"), ODD)
-def test_the_other_targets_stay(
-    index: int, text: str, kept: list[int], num_problems: int, supervise: Supervise
-) -> None:
+def test_the_other_targets_stay(index, text, kept, num_problems, supervise) -> None:
     one = with_message(index, text)
     combs = build_combs(odd_tokenizer(), one, supervise=supervise)
     rows = build_combs(odd_tokenizer(), one, supervise=supervise, keeps_prefixes=False)
