@@ -136,6 +136,9 @@ def check_forms(entry: Entry) -> list[str]:
         form = entry.draw(rng)
         # An only form gets more of them.
         plain = rng.sample(_plain_replies(), NUM_PLAIN if entry.variants else 5 * NUM_PLAIN)
+        if form.utterances:
+            # Other parts ask for a sentence beside the form.
+            plain = [f"{reply} {rng.choice(form.utterances)}" for reply in plain]
         made = [
             text for reply in plain if form.program and (text := apply_program(form.program, reply))
         ]

@@ -373,6 +373,7 @@ def _together(parts: Sequence[PartJudgement], general: tuple[str, ...]) -> PartJ
         found = [reply for reply in replies if overall(check_all(specs, reply)) == status]
         return tuple(found[:_MOST_EXAMPLES])
 
+    programs = [part.program for part in parts if part.program]
     return PartJudgement(
         about="; ".join(part.about for part in parts),
         verifiers=specs,
@@ -382,7 +383,8 @@ def _together(parts: Sequence[PartJudgement], general: tuple[str, ...]) -> PartJ
         good=judged(good, "pass"),
         bad=judged(list(bad), "fail"),
         facts={fact: some for part in reversed(parts) for fact, some in part.facts.items()},
-        program=next((part.program for part in parts if part.program), "")
-        if len(parts) == 1
+        # A second one would undo the first; of sentences it is given one.
+        program=programs[0]
+        if len(programs) == 1 and sum(bool(part.utterances) for part in parts) <= 1
         else "",
     )
