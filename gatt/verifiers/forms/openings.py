@@ -29,7 +29,6 @@ _MARKS = frozenset("*_`")
 _ESCAPED = re.compile(r"\\[\"'\\]")
 _EMPHASIS = re.compile(r"(?P<marks>\*{1,3}|_{1,3})(?P<inner>[^\n].*?)(?P=marks)\Z", re.DOTALL)
 _CURLY = re.compile("(?s)(?P<left>[“„])(?P<inner>.+)(?!(?P=left))[”“]")
-_PIECE = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
 def _straight(text: str) -> str:
@@ -148,20 +147,15 @@ def _exact(text: str, is_start: bool) -> str:
     """Return the pattern of a text at the start or the end of what `straight` returns.
 
     Case and every mark count. White space at the edges of the reply and the amount of it between words
-    do not, and neither does markdown emphasis around or inside ("**DAN**:" for "DAN:").
+    do not, and neither does markdown emphasis ("**DAN**:" for "DAN:") unless the text itself has its marks.
     """
-    wanted = _straight(text).strip()
-    pieces = _PIECE.findall(wanted)
-    phrase = re.escape(pieces[0])
-    for before, after in pairwise(pieces):
-        # Marks of the text's own are no emphasis: a run of them that is read in two ways costs its square.
-        emphasis = "" if _MARKS & {*before, *after} else "[*_`]*"
-        phrase += emphasis + (r"\s+" if after.isspace() else re.escape(after))
-    outer, inner = (wanted[0], wanted[-1]) if is_start else (wanted[-1], wanted[0])
-    around = r"\s*" if outer in _MARKS else r"[\s*_`]*"
+    wanted = " ".join(_straight(text).split())
+    emphasis = "" if _MARKS & {*wanted} else "[*_`]*"
+    phrase = emphasis.join(r"\s+" if c.isspace() else re.escape(c) for c in wanted)
+    around = r"[\s*_`]*" if emphasis else r"\s*"
     if is_start:
-        return rf"\A{around}(?P<phrase>{phrase}){RIGHT if inner.isalnum() else ''}"
-    return rf"{LEFT if inner.isalnum() else ''}(?P<phrase>{phrase}){around}\Z"
+        return rf"\A{around}(?P<phrase>{phrase}){RIGHT if wanted[-1].isalnum() else ''}"
+    return rf"{LEFT if wanted[0].isalnum() else ''}(?P<phrase>{phrase}){around}\Z"
 
 
 @dataclass(frozen=True, kw_only=True)

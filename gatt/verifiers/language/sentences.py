@@ -21,9 +21,9 @@ from gatt.verifiers.language.text import (
     own_script_share,
     script_of,
     without_names,
-    without_quotations,
 )
 from gatt.verifiers.phrases import read_phrases, word_set
+from gatt.verifiers.text.markup import without_quotations
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 

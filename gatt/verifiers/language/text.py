@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gatt.verifiers.phrases import word_set
-from gatt.verifiers.text.markup import prose
+from gatt.verifiers.text.markup import QUOTATION, prose
 from gatt.verifiers.text.words import SPACELESS, spaceless_characters, word_spans, words
 
 MIN_WORDS = 3
@@ -43,9 +43,6 @@ _LATIN_RUN = re.compile(
     rf"(?:[ ,]+[{SCRIPT_RANGES['latin']}][{SCRIPT_RANGES['latin']}'’.\-]*)*"
 )
 _BOUNDARY = re.compile(r"[,;:.!?…\"“”„«»()\[\]\n—–，。！？、；：「」]+|\s-\s")
-_QUOTATION = re.compile(
-    r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»|「([^「」\n]*)」|『([^『』\n]*)』"
-)
 _ENGLISH = word_set("languages", "only_english")
 # "I" alone may be the Danish "you" or an Italian article.
 _ENGLISH_I = re.compile(
@@ -76,7 +73,7 @@ def telling_text(text: str, code: str) -> str:
         text = _ACRONYM.sub(" ", text)
     # Quoted titles stay in the language of the work.
     text = _unless_too_little(
-        _QUOTATION.sub(lambda match: " " if has_title_case(match[0]) else match[0], text), text
+        QUOTATION.sub(lambda match: " " if has_title_case(match[0]) else match[0], text), text
     )
     if script_of(code) != "latin":
         own = _LATIN_RUN.sub(lambda run: " " if _is_loan(run[0]) else run[0], text)
@@ -149,12 +146,6 @@ def num_english_words(clause: str) -> int:
     return sum(word.lower() in _ENGLISH for word in words(plain)) + 2 * len(
         _ENGLISH_I.findall(plain)
     )
-
-
-def without_quotations(text: str) -> str:
-    """Return the text without what it quotes, or as it is where that is most of it."""
-    rest = _QUOTATION.sub(" ", text)
-    return rest if 2 * sum(map(str.isalpha, rest)) >= sum(map(str.isalpha, text)) else text
 
 
 def has_title_case(quotation: str) -> bool:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from gatt.verifiers.text.markup import URL
 from gatt.verifiers.text.repetition import find_loop, repeated_share
 from gatt.verifiers.text.words import SPACELESS
 
@@ -30,7 +31,6 @@ _ROLE_MARKER = re.compile(
 )
 _PLACEHOLDER = re.compile(r"\blorem\s+ipsum\b", re.IGNORECASE)
 _CHARACTER_LOOP = re.compile(r"([^\W\d_]{1,6}?)\1{9,}")
-_URL = re.compile(r"(?:https?://|www\.)\S+")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _LONG_WORD = re.compile(
     rf"(?:(?![{SPACELESS}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\w){{{MAX_WORD_LETTERS + 1},}}"
@@ -55,7 +55,7 @@ def degenerate(reply: str) -> str | None:
     """
     if not reply.strip():
         return "empty reply"
-    return _bad_characters(reply) or _bad_tokens(_URL.sub(" ", reply))
+    return _bad_characters(reply) or _bad_tokens(URL.sub(" ", reply))
 
 
 def _bad_characters(reply: str) -> str | None:

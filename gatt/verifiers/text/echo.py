@@ -7,12 +7,12 @@ what it is ("You were born in Corsica") is given back only as it stands: a reply
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
 from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.markup import QUOTATION
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 
@@ -21,25 +21,8 @@ MIN_INNER_WORDS: Final = 4
 MIN_RUN_WORDS: Final = 5
 MIN_RUN_SHARE: Final = 0.45
 """Of an order so many words in a row, and this share of it, are an echo."""
-_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 _TOLD_TO_SPEAKER: Final = frozenset(
-    [
-        "you",
-        "your",
-        "you're",
-        "i",
-        "i'm",
-        "my",
-        "we",
-        "our",
-        "he",
-        "she",
-        "his",
-        "her",
-        "the",
-        "a",
-        "an",
-    ]
+    "you your you're i i'm my we our he she his her the a an".split()
 )
 _PERSONS: Final = dict.fromkeys(
     ("i", "me", "my", "mine", "myself", "you", "your", "yours", "yourself", "we", "us", "our"), "_"
@@ -76,7 +59,7 @@ def echoed(
 def _sentences_told(texts: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sentences that the teacher reads and should not say, as plain words."""
     meant = [f" {_plain(w)} " for w in wanted]
-    told = {_plain(s): None for text in texts for s in sentences(_QUOTED.sub(" ", text))}
+    told = {_plain(s): None for text in texts for s in sentences(QUOTATION.sub(" ", text))}
     return tuple(s for s in told if len(s.split()) > 1 and not any(f" {s} " in w for w in meant))
 
 
