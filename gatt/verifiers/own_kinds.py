@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from gatt.errors import VerifierError
 from gatt.runs.input_file import read_text
@@ -39,20 +39,8 @@ class KindFile:
         return hashlib.sha256(self.source.encode()).hexdigest()[:_DIGEST_CHARACTERS]
 
 
-class OwnKind(NamedTuple):
-    """A kind of a file of the user's own."""
-
-    cls: type[Rule]
-    file: KindFile
-
-    @property
-    def version(self) -> str:
-        """What its verdicts depend on: its version, and the text of its file."""
-        return f"{self.cls.version} ({self.file.digest})"
-
-
-_of_files: dict[str, OwnKind] = {}
-"""The kinds of the files that this process has run, by name."""
+_of_files: dict[str, tuple[type[Rule], KindFile]] = {}
+"""Kind -> its class and file, of the files that this process has run."""
 
 
 def read_kind_file(path: Path) -> KindFile:
@@ -79,23 +67,22 @@ def run_kind_files(files: Iterable[KindFile], shipped: Iterable[str]) -> bool:
     """
     new = [file for file in files if file.source not in {known.source for known in known_files()}]
     for file in new:
-        found = {cls.kind: OwnKind(cls, file) for cls in _classes(file)}
+        found = {cls.kind: (cls, file) for cls in _classes(file)}
         for kind in found:
-            taken = "shipped" if kind in shipped else origin(kind)
-            if taken not in ("", file.path):
+            if kind in shipped or origin(kind) not in ("", file.path):
                 raise VerifierError(
-                    f"{file.path}: kind {kind!r} is {taken}: give this one another name"
+                    f"{file.path}: kind {kind!r} is {origin(kind) or 'shipped'}: give this one another name"
                 )
-        # The file may have been edited since.
-        kept = {kind: own for kind, own in _of_files.items() if own.file.path != file.path}
-        _of_files.clear()
-        _of_files.update(kept | found)
+        for kind in [kind for kind, (_, of) in _of_files.items() if of.path == file.path]:
+            # The file was edited since.
+            del _of_files[kind]
+        _of_files.update(found)
     return bool(new)
 
 
 def known_files() -> tuple[KindFile, ...]:
     """Return the files that this process has run, for processes on other machines."""
-    return tuple({own.file.path: own.file for own in _of_files.values()}.values())
+    return tuple({file.path: file for _, file in _of_files.values()}.values())
 
 
 def own_kinds() -> tuple[str, ...]:
@@ -103,14 +90,22 @@ def own_kinds() -> tuple[str, ...]:
     return tuple(sorted(_of_files))
 
 
-def own_kind(kind: str) -> OwnKind | None:
-    """Return a kind of a file; None if no file has it."""
-    return _of_files.get(kind)
+def own_class(kind: str) -> type[Rule] | None:
+    """Return the class of a kind of a file; None if no file has it."""
+    return _of_files[kind][0] if kind in _of_files else None
 
 
 def origin(kind: str) -> str:
     """Return the file that a kind comes from, for messages; "" if it is shipped."""
-    return _of_files[kind].file.path if kind in _of_files else ""
+    return _of_files[kind][1].path if kind in _of_files else ""
+
+
+def own_version(kind: str) -> str | None:
+    """Return what a kind's verdicts depend on: its version, and the text of its file; None if shipped."""
+    if kind not in _of_files:
+        return None
+    cls, file = _of_files[kind]
+    return f"{cls.version} ({file.digest})"
 
 
 def _classes(file: KindFile) -> list[type[Rule]]:
@@ -140,12 +135,13 @@ def _classes(file: KindFile) -> list[type[Rule]]:
 
 
 def _refuse_unusable(cls: Any, where: str) -> None:
-    if not issubclass(cls, Rule):
+    if not isinstance(cls, type) or not issubclass(cls, Rule):
         raise VerifierError(f"{where}: expected a class derived from gatt.verifiers.rule.Rule")
     if inspect.isabstract(cls):
         raise VerifierError(f"{where}: does not define 'decide': expected the whole rule")
+    kind = getattr(cls, "kind", None)
     for name, value, is_right in (
-        ("kind", cls.kind, re.fullmatch(r"[a-z][a-z0-9_]*", str(cls.kind))),
+        ("kind", kind, re.fullmatch(r"[a-z][a-z0-9_]*", str(kind))),
         ("version", cls.version, type(cls.version) is int),
         ("examples", cls.examples, {Examples} == {*map(type, cls.examples)}),
     ):

@@ -13,7 +13,7 @@ from gatt.errors import VerifierError
 from gatt.runs.suggest import did_you_mean
 from gatt.runs.typed import ShapeError, typed
 from gatt.verifiers.base import Status, Verdict
-from gatt.verifiers.own_kinds import KindFile, own_kind, own_kinds, run_kind_files
+from gatt.verifiers.own_kinds import KindFile, own_class, own_kinds, own_version, run_kind_files
 from gatt.verifiers.rule import Rule
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.text.degenerate import VERSION as DEGENERATE_VERSION
@@ -79,8 +79,8 @@ def verifier_class(kind: str) -> type[Rule]:
     Raises:
         VerifierError: no such kind, the nearest known one is named.
     """
-    if own := own_kind(kind):
-        return own.cls
+    if own := own_class(kind):
+        return own
     if kind not in VERIFIERS:
         hint = did_you_mean(kind, all_kinds())
         raise VerifierError(
@@ -141,7 +141,8 @@ def verifier_versions() -> dict[str, int]:
 def own_versions(specs: Iterable[VerifierSpec]) -> dict[str, str]:
     """Return what the verdicts of kinds that are not shipped depend on, for fingerprints; often none."""
     kinds = {kind for spec in specs for kind in _kinds_in(spec.kind, spec.params)}
-    return {kind: own.version for kind in sorted(kinds) if (own := own_kind(kind))}
+    found = {kind: own_version(kind) for kind in sorted(kinds - set(VERIFIERS))}
+    return {kind: version for kind, version in found.items() if version is not None}
 
 
 def _kinds_in(kind: str, params: Mapping[str, Any]) -> Iterator[str]:

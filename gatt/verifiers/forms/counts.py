@@ -1,7 +1,4 @@
-"""Kinds that count.
-
-`bullets`, `characters`, `emoji`, `lines`, `markup`, `number`, `occurrences`, `paragraphs`, `sentences`, `words`.
-"""
+"""Kinds that count: `bullets`, `characters`, `emoji`, `lines`, `markup`, `number`, `words` and others."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ what it is ("You were born in Corsica") is given back only as it stands: a reply
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
@@ -21,8 +22,8 @@ MIN_INNER_WORDS: Final = 4
 MIN_RUN_WORDS: Final = 5
 MIN_RUN_SHARE: Final = 0.45
 """Of an order so many words in a row, and this share of it, are an echo."""
-_TOLD_TO_SPEAKER: Final = frozenset(
-    "you your you're i i'm my we our he she his her the a an".split()
+_TOLD_TO_SPEAKER: Final = re.compile(
+    r"(?:you|your|you're|i|i'm|my|we|our|he|she|his|her|the|an?)\b"
 )
 _PERSONS: Final = dict.fromkeys(
     ("i", "me", "my", "mine", "myself", "you", "your", "yours", "yourself", "we", "us", "our"), "_"
@@ -70,7 +71,7 @@ def _orders_of(hint: str, wanted: tuple[str, ...]) -> tuple[tuple[str, tuple[str
     for sentence in _sentences_told((hint,), wanted):
         spelt = sentence.split()
         size = max(MIN_RUN_WORDS, round(MIN_RUN_SHARE * len(spelt)))
-        if spelt[0] not in _TOLD_TO_SPEAKER and len(spelt) >= size:
+        if not _TOLD_TO_SPEAKER.match(sentence) and len(spelt) >= size:
             turned = _without_persons(spelt)
             runs = (turned[at : at + size] for at in range(len(turned) - size + 1))
             orders.append((sentence, tuple(f" {' '.join(run)} " for run in runs)))
