@@ -17,7 +17,6 @@ _HAN_NUMERALS: Final = frozenset("〇零一二三四五六七八九十百千万�
 _ASCII_WORD: Final = re.compile(r"[a-z]{3,}")
 # Hangul and the scripts of South-East Asia: what follows a noun is glued to it.
 _GLUED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uac00-\ud7af]")
-_HAN_OR_KANA: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _NO_PLURAL: Final = frozenset({"news", "lens", "does", "yes"})
 _MIN_STEM_LETTERS: Final = 5
 _MOST_ENDING_LETTERS: Final = 3

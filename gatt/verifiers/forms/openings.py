@@ -28,7 +28,6 @@ _STRAIGHT = str.maketrans("“”„‘’", '"""\'\'')
 _MARKS = frozenset("*_`")
 _ESCAPED = re.compile(r"\\[\"'\\]")
 _EMPHASIS = re.compile(r"(?P<marks>\*{1,3}|_{1,3})(?P<inner>[^\n].*?)(?P=marks)\Z", re.DOTALL)
-_CURLY = re.compile("(?s)(?P<left>[“„])(?P<inner>.+)(?!(?P=left))[”“]")
 
 
 def _straight(text: str) -> str:
@@ -189,12 +188,7 @@ class Wrapped(Rule):
         if left[0] not in "*_" and (found := _EMPHASIS.match(text)):
             text = found["inner"].strip()
         # What a backslash escapes stays in the text.
-        text = _ESCAPED.sub("xx", text)
-        if left == right == '"' and _CURLY.fullmatch(text):
-            # One pair of marks for „German“ and “English” quotations.
-            left, right, text = "“", "”", text.translate({ord(text[0]): "“", ord(text[-1]): "”"})
-        else:
-            text = _straight(text)
+        text = _straight(_ESCAPED.sub("xx", text))
         inner = text[len(left) : len(text) - len(right)]
         if not (inner and text.startswith(left) and text.endswith(right)):
             return self.failed(f"not between {left!r} and {right!r}")

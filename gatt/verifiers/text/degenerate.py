@@ -14,7 +14,7 @@ from gatt.verifiers.text.markup import URL
 from gatt.verifiers.text.repetition import find_loop, repeated_share
 from gatt.verifiers.text.words import SPACELESS
 
-VERSION = 3
+VERSION = 4
 """Raised by one with every change that can change what is degenerate: it changes every verdict."""
 
 NO_LETTERS = "no letters"
@@ -50,8 +50,7 @@ def degenerate(reply: str) -> str | None:
 
     Looked for, in this order: nothing in it, control or broken characters, role
     markers, no letters, placeholder text, one endless word, random characters,
-    one word or phrase in a loop, too few distinct words for the length, phrases
-    that return throughout.
+    one word or phrase in a loop, phrases that return throughout.
     """
     if not reply.strip():
         return "empty reply"
