@@ -36,7 +36,7 @@ class RoleRule(Rule):
     """
 
     kind = "role"
-    version = 2
+    version = 3
 
     names: TermMatcher = NO_TERMS
     companies: TermMatcher = NO_TERMS

@@ -91,6 +91,7 @@ class StartsWith(_Edge):
     """
 
     kind = "starts_with"
+    version = 2
     _is_start = True
 
     def _fault(self, reply: str, span: Span) -> str:
@@ -111,7 +112,7 @@ class EndsWith(_Edge):
     """
 
     kind = "ends_with"
-    version = 2
+    version = 3
     reads_sense = True
     _is_start = False
 
@@ -171,7 +172,7 @@ class Wrapped(Rule):
     """
 
     kind = "wrapped"
-    version = 2
+    version = 3
     reads_markup = True
 
     left: str

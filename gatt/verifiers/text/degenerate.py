@@ -35,10 +35,6 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _LONG_WORD = re.compile(
     rf"(?:(?![{SPACELESS}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\w){{{MAX_WORD_LETTERS + 1},}}"
 )
-_KEYBOARD_ROWS = ("qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "qsdfghjklm", "zxcvbnm")
-_LATIN_WORD = re.compile(r"[a-zà-öø-ÿāăąćčďđēėęěğīįıłńňōőœřśşšťūůűźżžșț]+")
-_VOWEL = re.compile(r"[aeiouyà-æè-ïò-öø-ýÿāăąēėęěīįıōőœūůű]")
-_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}")
 _SYMBOL_INSIDE = re.compile(r"(?<=\w)[!#$%&@^(){}\[\]<>=?\\|\"~]+(?=\w)")
 _OPENERS = '"{[('
 _BROKEN = ("Cc", "Cs", "Co", "Cn")
@@ -88,24 +84,9 @@ def _bad_tokens(text: str) -> str | None:
     plain = _CODE.sub(" ", text)
     tokens = plain.split()
     noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
-    mashed = [t for t in tokens if _is_mashed(t)]
-    # One lone "Hmmm" is an answer; one lone "x7$kQ!9z" is not.
-    if (noisy or len(mashed) >= 2) and 2 * (len(noisy) + len(mashed)) >= len(tokens):
-        return f"random characters {' '.join((noisy + mashed)[:3])!r}"
+    if noisy and 2 * len(noisy) >= len(tokens):
+        return f"random characters {' '.join(noisy[:3])!r}"
     if loop := find_loop(plain):
         return loop
     share = repeated_share(text)
     return f"{share:.0%} of its phrases stood there before" if share >= MAX_REPEATED_SHARE else None
-
-
-@lru_cache(maxsize=4096)
-def _is_mashed(token: str) -> bool:
-    """Whether a Latin token is a mash of keys: no vowels, or a piece of a keyboard row."""
-    latin = _LATIN_WORD.fullmatch(token.strip(".,!?;:").lower())
-    if not latin or len(latin[0]) < 4:
-        return False
-    word = latin[0]
-    if any(word in row for row in _KEYBOARD_ROWS) or _CONSONANTS.search(word):
-        return True
-    is_acronym = token.isupper()
-    return not _VOWEL.search(word) and not is_acronym

@@ -48,8 +48,7 @@ def flaw_of(text: str, start: int, end: int) -> str | None:
     before, rest = text[:start], f"{text[:start]} {text[end:]}"
     is_addressed, is_order = _RE.ADDRESSES.search(text), _RE.IMPERATIVE.search(text)
     is_of_others = _RE.OF_OTHERS.search(text[:end]) or (
-        not is_addressed
-        and (_RE.HEARSAY.search(before) or (_RE.THEIRS.search(text) and not is_order))
+        not is_addressed and not is_order and _RE.THEIRS.search(text)
     )
     is_question = text.rstrip(" \"')*_").endswith("?")
     # An "open day" is no praise: the matter itself is left out.
