@@ -64,11 +64,7 @@ def all_kinds() -> tuple[str, ...]:
 
 
 def use_kind_files(files: Iterable[KindFile]) -> None:
-    """Make the kinds of Python files known to this process.
-
-    Raises:
-        VerifierError: see `run_kind_files`.
-    """
+    """Make the kinds of Python files known to this process, as `run_kind_files` does."""
     if run_kind_files(files, VERIFIERS):
         _build.cache_clear()
 
