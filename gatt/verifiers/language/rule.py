@@ -25,15 +25,12 @@ from gatt.verifiers.text.words import spaceless_characters, words
 MIN_SPACELESS_CHARACTERS = 4
 MIN_PROBABILITY = 0.72
 """Least probability of the asked language for a pass."""
-MIN_NEAR_PROBABILITY = 0.9
-"""The same for Danish and Norwegian, which share whole sentences."""
 MAX_RULED_OUT = 0.02
 """Largest probability of the asked language for a fail."""
 MIN_ENGLISH_WORDS = 2
 MAX_FOREIGN_SCRIPT_SHARE = 0.35
 
 _NAMES = LANGUAGES | NEIGHBOURS
-_NEAR = frozenset({"da", "nb"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +82,6 @@ class Language(Rule):
             is_mix = len(english) >= MIN_SURE_ENGLISH_WORDS
             verdict = self.failed if is_mix else self.undecided
             return verdict(f"{name} ({own:.2f}), but English {quote(' '.join(english))} in it")
-        enough = MIN_NEAR_PROBABILITY if code in _NEAR else MIN_PROBABILITY
-        if own < enough:
+        if own < MIN_PROBABILITY:
             return self.undecided(f"perhaps {_NAMES[found]} ({confidence:.2f})")
         return self.passed(f"{name} ({own:.2f})")
