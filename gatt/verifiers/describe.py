@@ -63,11 +63,7 @@ class Shown:
 
 
 def describe(kind: str) -> Shown:
-    """Return what is shown of a kind.
-
-    Raises:
-        VerifierError: no such kind.
-    """
+    """Return what is shown of a kind."""
     cls: Any = verifier_class(kind)
     texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):

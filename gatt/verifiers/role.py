@@ -10,12 +10,12 @@ from gatt.verifiers.base import Verdict
 from gatt.verifiers.phrases import Patterns, word_set
 from gatt.verifiers.rule import Rule, Span, quote
 from gatt.verifiers.text.folding import fold, fold_text
+from gatt.verifiers.text.markup import without_quotations
 from gatt.verifiers.text.matching import NO_TERMS, TermMatcher
 
 _RE = Patterns("role")
 _FIRST_NAMES = word_set("role", "first_names")
 _TITLES = word_set("role", "titles")
-_MOSTLY_QUOTED = 0.6
 _AN_AI = "calls itself an AI"
 
 
@@ -36,7 +36,7 @@ class RoleRule(Rule):
     """
 
     kind = "role"
-    version = 2
+    version = 3
 
     names: TermMatcher = NO_TERMS
     companies: TermMatcher = NO_TERMS
@@ -67,7 +67,7 @@ class RoleRule(Rule):
         return tuple(found)
 
     def decide(self, reply: str) -> Verdict:
-        own = _without_quotations(reply)
+        own = without_quotations(reply)
         folded = fold(own)
         for flaw, pattern in self._breaks:
             for broken in pattern.finditer(folded.text):
@@ -113,11 +113,3 @@ class RoleRule(Rule):
 def _name_words(name: str) -> set[str]:
     folded = fold_text(name).replace("'s", "").replace(".", " ")
     return set(re.findall(r"[^\W_]+", folded)) - _TITLES
-
-
-def _without_quotations(reply: str) -> str:
-    """Return the reply, as long as it was, without quotations; one that is nearly all quotation as it is."""
-    num_outside = sum(map(str.isalpha, _RE.QUOTED.sub(" ", reply)))
-    if num_outside <= (1 - _MOSTLY_QUOTED) * sum(map(str.isalpha, reply)):
-        return reply
-    return _RE.QUOTED.sub(lambda quoted: " " * len(quoted[0]), reply)

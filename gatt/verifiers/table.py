@@ -37,7 +37,7 @@ VERIFIERS: dict[str, str] = {
     "language": "gatt.verifiers.language.rule:Language",
     "letter_case": "gatt.verifiers.forms.whole:LetterCase",
     "lines": "gatt.verifiers.forms.counts:Lines",
-    "markup": "gatt.verifiers.forms.markup:Markup",
+    "markup": "gatt.verifiers.forms.counts:Markup",
     "not": "gatt.verifiers.logic:Not",
     "number": "gatt.verifiers.forms.counts:Number",
     "occurrences": "gatt.verifiers.forms.counts:Occurrences",
@@ -64,11 +64,7 @@ def all_kinds() -> tuple[str, ...]:
 
 
 def use_kind_files(files: Iterable[KindFile]) -> None:
-    """Make the kinds of Python files known to this process.
-
-    Raises:
-        VerifierError: see `run_kind_files`.
-    """
+    """Make the kinds of Python files known to this process, as `run_kind_files` does."""
     if run_kind_files(files, VERIFIERS):
         _build.cache_clear()
 

@@ -11,8 +11,8 @@ from gatt.verifiers.phrases import read_phrases
 
 _LISTED = read_phrases("answers")
 _UNITS: Final[dict[str, int]] = {w: n for n, w in enumerate(_LISTED["units"].split())}
-_TENS: Final[dict[str, int]] = {w: 10 * n for n, w in enumerate(_LISTED["tens"].split(), 2)}
-_SCALES: Final[dict[str, int]] = dict(_LISTED["scales"])
+_SMALL: Final = _UNITS | {w: 10 * n for n, w in enumerate(_LISTED["tens"].split(), 2)}
+_LARGE: Final[dict[str, int]] = {"dozen": 12, "hundred": 100, **_LISTED["scales"]}
 
 NUMBER: Final = (
     r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?(?!\d))"
@@ -45,62 +45,45 @@ def spoken_number(words: Sequence[str], start: int) -> tuple[Decimal, int] | Non
 
     "Twenty-eight" is 28 and "one hundred and eight" 108, never 8 or 20; "a dozen" is 12.
     """
-    total, at = Decimal(0), start
-    while True:
-        part = _below_thousand(words, at)
-        if part is None:
+    total, part, at = 0, 0, start
+    is_open = (
+        True  # Whether any number may follow: at the start, and behind a hundred or a thousand.
+    )
+    if words[at] in ("a", "an"):
+        at += 1
+        if words[at : at + 1] == [] or words[at] not in _LARGE:
+            return None
+    while at < len(words):
+        has_and = at > start and is_open and words[at] == "and"
+        word = words[at + has_and] if at + has_and < len(words) else ""
+        factor = 0 if has_and else _LARGE.get(word, 0)
+        if factor >= 1000 or (factor and part < 100):
+            part = max(part, 1) * factor
+            is_open = factor >= 100
+            if part >= 1000:
+                total, part = total + part, 0
+        elif word in _SMALL and (
+            is_open or (_SMALL.get(words[at - 1], 0) >= 20 and 0 < _SMALL[word] < 10)
+        ):
+            part += _SMALL[word]
+            is_open = False
+        elif words[at - 1] in _SMALL and 10 <= part <= 20 and _SMALL.get(word, 0) >= 10:
+            # "Nineteen sixty-nine" is a year.
+            part = 100 * part + _SMALL[word]
+        else:
             break
-        value, end = part
-        scale = _SCALES.get(words[end], 0) if end < len(words) else 0
-        total, at = total + value * max(scale, 1), end + bool(scale)
-        following = at + (words[at : at + 1] == ["and"])
-        if not scale or _below_thousand(words, following) is None:
-            break
-        at = following
+        at += 1 + has_and
     if at == start:
         return None
+    value = Decimal(total + part)
     if words[at : at + 3] == ["and", "a", "half"]:
-        return total + Decimal("0.5"), at + 3
-    if words[at : at + 1] == ["point"] and at + 1 < len(words) and words[at + 1] in _UNITS:
-        return total + Decimal(_UNITS[words[at + 1]]) / 10, at + 2
-    return total, at
+        return value + Decimal("0.5"), at + 3
+    if words[at : at + 1] == ["point"] and words[at + 1 : at + 2] and words[at + 1] in _UNITS:
+        return value + Decimal(_UNITS[words[at + 1]]) / 10, at + 2
+    return value, at
 
 
 def scale_after(words: Sequence[str], at: int) -> int:
     """Return what the word behind a number in digits multiplies it by: "8 million" is not 8."""
-    return _SCALES.get(words[at], 100 if words[at] == "hundred" else 1) if at < len(words) else 1
-
-
-def _below_thousand(words: Sequence[str], at: int) -> tuple[Decimal, int] | None:
-    found = _below_hundred(words, at)
-    following = found[1] if found else at
-    if found is None and words[at : at + 1] in (["a"], ["an"]):
-        following = at + 1
-    word = words[following] if following < len(words) else ""
-    number = found[0] if found else 1
-    if word == "dozen":
-        return Decimal(12 * number), following + 1
-    if word == "hundred":
-        rest = following + 1
-        rest += words[rest : rest + 1] == ["and"] and _below_hundred(words, rest + 1) is not None
-        more = _below_hundred(words, rest)
-        return (
-            (Decimal(100 * number + more[0]), more[1])
-            if more
-            else (Decimal(100 * number), following + 1)
-        )
-    if found is None:
-        is_scale = word in _SCALES
-        return (Decimal(1), following) if is_scale else None
-    # "Nineteen sixty-nine" is a year.
-    if 10 <= number < 21 and (tail := _below_hundred(words, following)) and tail[0] >= 10:
-        return Decimal(100 * number + tail[0]), tail[1]
-    return Decimal(number), following
-
-
-def _below_hundred(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    word = words[at] if at < len(words) else ""
-    if word in _TENS:
-        unit = _UNITS.get(words[at + 1], 0) if at + 1 < len(words) else 0
-        return (_TENS[word] + unit, at + 2) if 1 <= unit <= 9 else (_TENS[word], at + 1)
-    return (_UNITS[word], at + 1) if word in _UNITS else None
+    is_scale = at < len(words) and words[at] != "dozen"
+    return _LARGE.get(words[at], 1) if is_scale else 1

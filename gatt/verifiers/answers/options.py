@@ -32,7 +32,7 @@ def other_option(
         unit, rest = _after_unit(mention, near, is_behind)
         has_comma = bool(rest) and rest[0].text == ","
         rest = rest[has_comma:]
-        if not rest or not _joins(mention, rest, said, unit, is_behind):
+        if not rest or not _joins(mention, rest, said, unit):
             continue
         rest = tuple(t for t in rest[1:] if t.text not in _WORDS.led_in_by)[:_MOST_OTHER_TOKENS]
         rest = rest[bool(rest) and rest[0].text == "," :]
@@ -65,23 +65,16 @@ def _after_unit(mention: Mention, near: Said, is_behind: bool) -> tuple[str, Sai
     return (near[0].text, near[1:]) if is_unit or is_article else ("", near)
 
 
-def _joins(mention: Mention, rest: Said, said: Said, unit: str, is_behind: bool) -> bool:
+def _joins(mention: Mention, rest: Said, said: Said, unit: str) -> bool:
     """Whether a text begins with what joins two options: "or", and for numbers "to" and "between … and"."""
-    token = rest[0]
-    if token.text in _WORDS.either_or:
-        return True
-    if token.text == "-":
-        # "366 - one more than usual" is no range.
-        return _is_counted(mention) and not unit and rest[1:2] != () and rest[1].text[0].isdigit()
+    word = rest[0].text
     before = [t.text for t in said[max(0, mention.start - _MOST_OTHER_TOKENS) : mention.start]]
+    if word in _WORDS.either_or:
+        return True
     if _is_counted(mention):
-        is_range = token.text == "and" and "between" in before
-        return is_range or (token.text == "to" and not unit)
+        return (word == "to" and not unit) or (word == "and" and "between" in before)
     is_yes_no = mention.term.tokens[0].text in _WORDS.yes_no
-    has_both = any(t.text == "both" for t in said)
-    return token.text == "and" and (
-        is_yes_no or has_both or (is_behind and before[-1:] == ["between"])
-    )
+    return word == "and" and (is_yes_no or any(t.text == "both" for t in said))
 
 
 def _is_another_number(rest: Said, unit: str, is_behind: bool) -> bool:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Final
 
 from gatt.verifiers.answers.tokens import Token, tokens
 from gatt.verifiers.phrases import WordLists
-from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.matching import inflections, plurals
 
 _WORDS = WordLists("answers")
@@ -19,8 +17,6 @@ _HAN_NUMERALS: Final = frozenset("〇零一二三四五六七八九十百千万�
 _ASCII_WORD: Final = re.compile(r"[a-z]{3,}")
 # Hangul and the scripts of South-East Asia: what follows a noun is glued to it.
 _GLUED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uac00-\ud7af]")
-_HAN_OR_KANA: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-_PREFIXED: Final = re.compile(r"(?:و?(?:ال|لل|ب|ل|ف|ك)?|[והבלכמש]{0,2})(?P<word>.+)")
 _NO_PLURAL: Final = frozenset({"news", "lens", "does", "yes"})
 _MIN_STEM_LETTERS: Final = 5
 _MOST_ENDING_LETTERS: Final = 3
@@ -98,8 +94,7 @@ class Term:
 
     def _inside(self, said: tuple[Token, ...], at: int, num_words: int) -> bool | None:
         """Return whether what stands inside a term counts as a word there; None if it cannot stand there."""
-        is_filler = said[at].text in _WORDS.fillers and len(self.tokens) > 2
-        if is_filler or (said[at].kind == "mark" and said[at].text in self._points):
+        if said[at].kind == "mark" and said[at].text in self._points:
             return False
         is_listed = "," in self.text
         if not (is_listed or self.is_spelt):
@@ -128,9 +123,6 @@ class Term:
             return word in said.text
         if not forms_of(word, self.text[:1].isupper(), self.is_amount).isdisjoint(said.parts):
             return True
-        stripped = _PREFIXED.fullmatch(said.text)
-        if not word.isascii() and stripped and stripped["word"] == word:
-            return True
         may_end_otherwise = has_endings or not word.isascii()
         if self.is_amount or not may_end_otherwise or len(word) < _MIN_STEM_LETTERS:
             return False
@@ -140,28 +132,17 @@ class Term:
         )
 
     def _is_part_of_more(self, said: tuple[Token, ...], start: int, end: int) -> bool:
-        """Whether a number word of another language is a part of a larger number."""
-        before, behind = said[start - 1 : start], said[end : end + 1]
-        first, last = said[start].text, said[end - 1].text
-        if first in _HAN_NUMERALS or last in _HAN_NUMERALS:
-            near = [t.text for t in (*before, *behind)]
-            return first in _HAN_NUMERALS and any(
-                text in _HAN_NUMERALS and _touch(one, other)
-                for text, (one, other) in zip(
-                    near, pairwise([*before, said[start], *behind]), strict=False
-                )
-            )
+        """Whether a number word of another language is a part of a larger number: "vingt-huit", "十八"."""
         if not self.is_amount or said[start].kind == "number":
             return False
-        at = start - 1
+        first, last, at = said[start].text, said[end - 1].text, start - 1
         if at > 0 and said[at].text in _WORDS.joins:
             at -= 1
-        is_behind = at >= 0 and said[at].text in _WORDS.tens_of_others and said[at].text != first
-        return is_behind or any(t.text in _WORDS.scales_of_others for t in behind)
-
-
-def _touch(one: Token, other: Token) -> bool:
-    return one.span[1] == other.span[0]
+        is_han = first in _HAN_NUMERALS and last in _HAN_NUMERALS
+        before = _HAN_NUMERALS if is_han else _WORDS.tens_of_others - {first}
+        behind = _HAN_NUMERALS if is_han else _WORDS.scales_of_others
+        is_behind = at >= 0 and said[at].text in before
+        return is_behind or any(token.text in behind for token in said[end : end + 1])
 
 
 def _numbers_an_item(said: tuple[Token, ...], at: int) -> bool:
@@ -187,17 +168,13 @@ def forms_of(word: str, is_name: bool, is_amount: bool = False) -> frozenset[str
 def letter_is_meant(reply: str, token: Token) -> bool:
     """Whether a letter alone is named, and is no article or pronoun: "the letter A", 'a'.", never "a dog"."""
     start, end = token.span
-    quoted = reply[start - 1 : start] in tuple("'\"“‘«*`(„「") and start > 0
+    letter, before = reply[start:end], reply[:start]
     rest = reply[end:].lstrip(" *'\"”’»`)").lower()
-    is_last = not rest or rest[0] in ".,!?;:\n}]"
-    is_capital = reply[start:end].isupper() and fold_text(reply[start:end]) != "i"
+    if before.endswith(tuple("'\"“‘«*`(„「")) or not rest or rest[0] in ".,!?;:\n}]":
+        return True
+    if before.rstrip(" *'\"“‘").lower().endswith(("letter", "letra", "lettre", "buchstabe")):
+        return True
     # "A" begins many sentences, "G" few.
-    is_article = fold_text(reply[start:end]) == "a"
-    is_subject = is_capital and bool(
-        not is_article or re.match(r"(?:is|comes|stands|was|follows)\b", rest)
-    )
-    is_named = (
-        reply[:start].rstrip(" *'\"“‘").lower().endswith(("letter", "letra", "lettre", "buchstabe"))
-    )
-    is_in_sentence = is_capital and bool(re.search(r"[a-z] $", reply[:start]))
-    return quoted or is_last or is_subject or is_named or is_in_sentence
+    is_inside = re.search(r"[a-z] $", before)
+    is_subject = letter != "A" or re.match(r"(?:is|comes|stands|was|follows)\b", rest)
+    return letter.isupper() and letter != "I" and bool(is_inside or is_subject)

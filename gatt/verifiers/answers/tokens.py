@@ -52,8 +52,6 @@ class Token:
     span: Span
     """Where it stands in the text as it was written."""
     values: frozenset[Decimal] = frozenset()
-    num_words: int = 1
-    """Number words that one token was made of."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -108,7 +106,7 @@ def _with_units(given: list[Token]) -> list[Token]:
         number = given[at] if at < len(given) and token.text in _BEFORE_NUMBERS else None
         if number and number.kind == "number" and not (joined and joined[-1].kind == "number"):
             span = (span[0], number.span[1])
-            joined.append(Token("number", number.text, span, number.values, number.num_words))
+            joined.append(Token("number", number.text, span, number.values))
             at += 1
         joined.append(Token("word", unit, span))
     return joined
@@ -126,7 +124,7 @@ def _with_spoken(given: list[Token]) -> list[Token]:
             value, end = spoken
             span = (token.span[0], given[end - 1].span[1])
             text = " ".join(one.text for one in given[at:end])
-            joined.append(Token("number", text, span, frozenset({value}), end - at))
+            joined.append(Token("number", text, span, frozenset({value})))
             at = end
             continue
         scale = scale_after(words, at + 1) if token.kind == "number" else 1

@@ -1,34 +1,50 @@
-"""Kinds that count.
-
-`bullets`, `characters`, `emoji`, `lines`, `number`, `occurrences`, `paragraphs`, `sentences`, `words`.
-"""
+"""Kinds that count: `bullets`, `characters`, `emoji`, `lines`, `markup`, `number`, `words` and others."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final, Literal
 
 import regex
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.phrases import Patterns
-from gatt.verifiers.rule import Rule
-from gatt.verifiers.text.markup import strip_markdown
+from gatt.verifiers.rule import Rule, Span
+from gatt.verifiers.text.markup import LINK, URL, strip_markdown
 from gatt.verifiers.text.matching import Terms
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.task_talk import without_task_talk
 from gatt.verifiers.text.words import words
 
 Count = Annotated[int, Ge(0)]
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+Mark = Literal[
+    "bold", "bullet", "code", "code_block", "heading", "latex", "link", "numbered", "table", "url"
+]
+Marks = Annotated[tuple[Mark, ...], MinLen(1)]
 _RE = Patterns("forms")
 # "™", "→" and "✔" are pictures only where a selector (U+FE0F) asks for it.
 _ONE_EMOJI = (
     r"(?:\p{RI}{2}|[0-9#*]\ufe0f?\u20e3|(?:\p{Emoji_Presentation}|(?!\p{ASCII})\p{Emoji}\ufe0f"
     r"|[\p{Emoji}--\p{ASCII}--[©®‼⁉ℹ™Ⓜ\u2190-\u21ff\u2300-\u25ff✔✖✝✡✳✴❇➡⤴⤵⬅-⬇〰〽㊗㊙]])[\ufe0f\p{EMod}]*)"
 )
+_MARKS: Final[dict[str, re.Pattern[str]]] = {
+    "bold": re.compile(r"\*\*[^\s*](?:[^*\n]*[^\s*])?\*\*|(?<!\w)__[^\s_][^_\n]*__(?!\w)"),
+    "bullet": _RE.BULLET,
+    "code": re.compile(r"(?<!`)`[^`\n]+`(?!`)"),
+    "code_block": re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL),
+    "heading": re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE),
+    "latex": re.compile(
+        r"\\(?:frac|sqrt|cdot|times|sum|int|begin|left|text|mathrm|pi|leq?|geq?)\b|\\[(\[]"
+        r"|\$\$?[^\s$][^$\n]*[\\^_=][^$\n]*\$"
+    ),
+    "link": LINK,
+    "numbered": _RE.NUMBERED,
+    "table": re.compile(r"^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*\|", re.MULTILINE),
+    "url": URL,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +75,10 @@ class CountRule(Rule):
         return sum(1 for _ in self.pattern.finditer(reply))
 
     def decide(self, reply: str) -> Verdict:
-        """Return the verdict on a reply that is not degenerate; marks are shown, a length cannot be."""
-        first = self.pattern.search(reply) if self.least else None
-        span = first.span() if first else None
-        number = self.count(reply)
+        return self.judged(self.count(reply))
+
+    def judged(self, number: int, span: Span | None = None) -> Verdict:
+        """Return the verdict on a number of units, the first of which stands at `span`."""
         if number < (self.min or 0):
             return self.failed(f"{self.kind}: {number}, expected at least {self.min}", span)
         if self.max is not None and number > self.max:
@@ -92,7 +108,7 @@ class Words(CountRule):
 
     def count(self, reply: str) -> int:
         """Return the number of words, markdown marks aside."""
-        return len(words(strip_markdown(_ADDRESS.sub("x", reply))))
+        return len(words(strip_markdown(URL.sub("x", reply))))
 
 
 class Characters(CountRule):
@@ -121,10 +137,18 @@ class Paragraphs(CountRule):
 
 @dataclass(frozen=True, kw_only=True)
 class MarkRule(CountRule):
-    """Counts marks, at least one by default."""
+    """Counts marks, at least one by default, and shows the first."""
 
     least = 1
     min: Count | None = 1
+
+    def spans(self, reply: str) -> Iterator[Span]:
+        """Yield where the marks stand."""
+        return (match.span() for match in self.pattern.finditer(reply))
+
+    def decide(self, reply: str) -> Verdict:
+        spans = list(self.spans(reply))
+        return self.judged(len(spans), min(spans, default=None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,8 +195,24 @@ class Occurrences(MarkRule):
     any_of: Terms
     min: Count | None = 2
 
-    def decide(self, reply: str) -> Verdict:
-        hits = self.any_of.hits(without_task_talk(reply))
-        is_within = (self.min or 0) <= len(hits) <= (self.max or len(hits))
-        found = f"says {self.any_of} {len(hits)} times"
-        return self.verdict("pass" if is_within else "fail", found, hits[0].span if hits else None)
+    def spans(self, reply: str) -> Iterator[Span]:
+        return (hit.span for hit in self.any_of.hits(without_task_talk(reply)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Markup(MarkRule):
+    """Passes if the number of marks of some sorts is within the bounds.
+
+    Args:
+        any_of: the sorts that count: `bold`, `bullet` and `numbered` (items), `code` (inside a line),
+            `code_block`, `heading`, `latex`, `link`, `table`, `url`.
+    """
+
+    kind = "markup"
+    version = 2
+    reads_markup = True
+
+    any_of: Marks
+
+    def spans(self, reply: str) -> Iterator[Span]:
+        return (match.span() for mark in self.any_of for match in _MARKS[mark].finditer(reply))

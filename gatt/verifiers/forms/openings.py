@@ -28,8 +28,6 @@ _STRAIGHT = str.maketrans("“”„‘’", '"""\'\'')
 _MARKS = frozenset("*_`")
 _ESCAPED = re.compile(r"\\[\"'\\]")
 _EMPHASIS = re.compile(r"(?P<marks>\*{1,3}|_{1,3})(?P<inner>[^\n].*?)(?P=marks)\Z", re.DOTALL)
-_CURLY = re.compile("(?s)(?P<left>[“„])(?P<inner>.+)(?!(?P=left))[”“]")
-_PIECE = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
 def _straight(text: str) -> str:
@@ -93,6 +91,7 @@ class StartsWith(_Edge):
     """
 
     kind = "starts_with"
+    version = 2
     _is_start = True
 
     def _fault(self, reply: str, span: Span) -> str:
@@ -113,7 +112,7 @@ class EndsWith(_Edge):
     """
 
     kind = "ends_with"
-    version = 2
+    version = 3
     reads_sense = True
     _is_start = False
 
@@ -148,20 +147,15 @@ def _exact(text: str, is_start: bool) -> str:
     """Return the pattern of a text at the start or the end of what `straight` returns.
 
     Case and every mark count. White space at the edges of the reply and the amount of it between words
-    do not, and neither does markdown emphasis around or inside ("**DAN**:" for "DAN:").
+    do not, and neither does markdown emphasis ("**DAN**:" for "DAN:") unless the text itself has its marks.
     """
-    wanted = _straight(text).strip()
-    pieces = _PIECE.findall(wanted)
-    phrase = re.escape(pieces[0])
-    for before, after in pairwise(pieces):
-        # Marks of the text's own are no emphasis: a run of them that is read in two ways costs its square.
-        emphasis = "" if _MARKS & {*before, *after} else "[*_`]*"
-        phrase += emphasis + (r"\s+" if after.isspace() else re.escape(after))
-    outer, inner = (wanted[0], wanted[-1]) if is_start else (wanted[-1], wanted[0])
-    around = r"\s*" if outer in _MARKS else r"[\s*_`]*"
+    wanted = " ".join(_straight(text).split())
+    emphasis = "" if _MARKS & {*wanted} else "[*_`]*"
+    phrase = emphasis.join(r"\s+" if c.isspace() else re.escape(c) for c in wanted)
+    around = r"[\s*_`]*" if emphasis else r"\s*"
     if is_start:
-        return rf"\A{around}(?P<phrase>{phrase}){RIGHT if inner.isalnum() else ''}"
-    return rf"{LEFT if inner.isalnum() else ''}(?P<phrase>{phrase}){around}\Z"
+        return rf"\A{around}(?P<phrase>{phrase}){RIGHT if wanted[-1].isalnum() else ''}"
+    return rf"{LEFT if wanted[0].isalnum() else ''}(?P<phrase>{phrase}){around}\Z"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +172,7 @@ class Wrapped(Rule):
     """
 
     kind = "wrapped"
-    version = 2
+    version = 3
     reads_markup = True
 
     left: str
@@ -195,12 +189,7 @@ class Wrapped(Rule):
         if left[0] not in "*_" and (found := _EMPHASIS.match(text)):
             text = found["inner"].strip()
         # What a backslash escapes stays in the text.
-        text = _ESCAPED.sub("xx", text)
-        if left == right == '"' and _CURLY.fullmatch(text):
-            # One pair of marks for „German“ and “English” quotations.
-            left, right, text = "“", "”", text.translate({ord(text[0]): "“", ord(text[-1]): "”"})
-        else:
-            text = _straight(text)
+        text = _straight(_ESCAPED.sub("xx", text))
         inner = text[len(left) : len(text) - len(right)]
         if not (inner and text.startswith(left) and text.endswith(right)):
             return self.failed(f"not between {left!r} and {right!r}")

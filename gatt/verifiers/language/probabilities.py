@@ -13,7 +13,7 @@ import stopwordsiso
 from lingua import IsoCode639_1, LanguageDetector, LanguageDetectorBuilder
 from lingua import Language as LinguaLanguage
 
-from gatt.verifiers.phrases import Patterns, read_phrases
+from gatt.verifiers.phrases import read_phrases
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.words import words
 
@@ -33,7 +33,6 @@ NEIGHBOURS: dict[str, str] = {
 """The same of languages that a text may be in where another was asked for: Ukrainian for Russian."""
 
 _LISTED = read_phrases("languages")
-_RE = Patterns("languages")
 LETTERS = {code: frozenset(listed) for code, listed in _LISTED["letters"].items()}
 """ISO 639-1 code -> letters beyond a to z that its own words are spelt with."""
 
@@ -52,15 +51,12 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {code: _function_words(code) for cod
 _FOLDED = {code: listed | set(map(fold_text, listed)) for code, listed in FUNCTION_WORDS.items()}
 
 SIGN_WEIGHT = 1.5
-"""What a function word or a spelling adds to the log-probability of its languages, a foreign letter takes."""
+"""What a function word adds to the log-probability of its languages, and a foreign letter takes."""
 # Counts of groups of three letters are far too sure of themselves: they are not independent.
 SKETCH_TEMPER = 0.5
 FLOOR = 1e-5
 MIN_RIVAL = 1e-4
 """Least probability, in the first look, of a language that is looked at more closely."""
-
-# With a comma or a cedilla below these letters, the detector takes Romanian for Spanish.
-_PLAIN_ROMANIAN = str.maketrans("șțȘȚţŢ", "stSTtT")
 
 
 def likeliest(text: str, asked: str) -> tuple[str, float, float]:
@@ -83,11 +79,11 @@ def probabilities(text: str, asked: str) -> dict[str, float]:
     evidence = _evidence(text)
     near = _LISTED["neighbours"].get(asked, "").split()
     sketch = _detector((*LANGUAGES, *near), is_sketch=True)
-    first = _combined(sketch, text, asked, SKETCH_TEMPER, evidence)
+    first = _combined(sketch, text, SKETCH_TEMPER, evidence)
     rivals = tuple(sorted({asked} | {code for code, p in first.items() if p >= MIN_RIVAL}))
     if len(rivals) == 1 or not (evidence or near):
         return first
-    return _combined(_detector(rivals, is_sketch=False), text, asked, 1.0, evidence)
+    return _combined(_detector(rivals, is_sketch=False), text, 1.0, evidence)
 
 
 @lru_cache(maxsize=256)
@@ -105,14 +101,10 @@ def _detector(codes: tuple[str, ...], *, is_sketch: bool) -> LanguageDetector:
 
 
 def _combined(
-    found: LanguageDetector, text: str, asked: str, temper: float, evidence: dict[str, float]
+    found: LanguageDetector, text: str, temper: float, evidence: dict[str, float]
 ) -> dict[str, float]:
-    plain = text.translate(_PLAIN_ROMANIAN)
-    if asked == "ro":
-        # Turkish has the cedilla of its own.
-        plain = plain.replace("ş", "s").replace("Ş", "S")
     scores = {}
-    for value in found.compute_language_confidence_values(plain):
+    for value in found.compute_language_confidence_values(text):
         code = value.language.iso_code_639_1.name.lower()
         scores[code] = temper * math.log(max(value.value, FLOOR)) + evidence.get(code, 0.0)
     best = max(scores.values())
@@ -122,7 +114,7 @@ def _combined(
 
 
 def _evidence(text: str) -> dict[str, float]:
-    """Return what words, letters and spellings add to each language in Latin or Cyrillic script."""
+    """Return what words and letters add to each language in Latin or Cyrillic script."""
     low = text.lower().replace("’", "'")
     if not any(c.isalpha() and (c < "ɐ" or "Ѐ" <= c <= "ӿ") for c in low):
         return {}
@@ -131,15 +123,10 @@ def _evidence(text: str) -> dict[str, float]:
     letters = {c for c in low if not c.isascii() and c.isalpha()}
     # Who writes no accent at all leaves them out of these words too.
     known = _FOLDED if low.isascii() else FUNCTION_WORDS
-    found = {
+    return {
         code: SIGN_WEIGHT * (len(spelt & listed) - len(letters - LETTERS[code]))
         for code, listed in known.items()
     }
-    for code in ("da", "nb"):
-        spelling, grammar = getattr(_RE, f"SPELLING_{code}"), getattr(_RE, f"GRAMMAR_{code}")
-        num_signs = sum(bool(spelling.search(word)) for word in spelt) + bool(grammar.search(low))
-        found[code] += SIGN_WEIGHT * num_signs
-    return found
 
 
 def spelt_words(text: str) -> list[str]:

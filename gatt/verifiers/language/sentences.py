@@ -21,9 +21,9 @@ from gatt.verifiers.language.text import (
     own_script_share,
     script_of,
     without_names,
-    without_quotations,
 )
 from gatt.verifiers.phrases import read_phrases, word_set
+from gatt.verifiers.text.markup import without_quotations
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 
@@ -38,8 +38,8 @@ MIN_SURE_ENGLISH_WORDS = 4
 
 _LISTED = read_phrases("languages")
 
-# "Here is my answer: ..." and a list are no one sentence.
-_PARTS = re.compile(r"\n|(?<=\w): ")
+# "Here is my answer: ...", a list and "because it is warm, und ..." are no one sentence.
+_PARTS = re.compile(r"\n|(?<=\w) ?: |(?<=\w), ")
 _ALONE = word_set("languages", "english_alone")
 _BORROWED = frozenset(_LISTED["borrowed"])
 _SAID = word_set("languages", "english_talk")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from gatt.verifiers.phrases import word_set
-from gatt.verifiers.text.markup import prose
-from gatt.verifiers.text.words import SPACELESS, spaceless_characters, word_spans, words
+from gatt.verifiers.text.markup import QUOTATION, prose
+from gatt.verifiers.text.words import spaceless_characters, word_spans, words
 
 MIN_WORDS = 3
 MIN_PIECE_WORDS = 4
@@ -29,29 +29,15 @@ SCRIPT = {name: re.compile(f"[{ranges}]") for name, ranges in SCRIPT_RANGES.item
 """Name of a script -> one letter of it."""
 _SCRIPTS = {"el": "greek", "ru": "cyrillic", "zh": "han", "ja": "japanese", "ko": "hangul"}
 
-# Runs first and then what is in them: one pattern for both would try each letter of a run anew.
-_RUN = re.compile(rf"[^\s{SPACELESS}]+")
-_IN_ADDRESS = re.compile(r"[^\W\d_]\.[a-z]|^/.|[^/]/[^/]+/")  # example.com, /usr, a/b/c
-_HIDDEN_FILE = re.compile(r"[\"'“‘«(]*\.\w")  # .gitignore
 _ASCII_RUN = re.compile(r"[!-~]+")
-_MADE_AS_CODE = re.compile(r"[_\\@#=<>{}\[\]|~^$%\d]")  # name=value, get_url(), [HH:MM]
-_WORD_RUN = re.compile(r"\w+")
-_CAMEL_CASE = re.compile(r"[a-z][A-Z]")
-_ACRONYM = re.compile(r"\b[A-Z]{2,}\b(?:-(?=\w))?")
+# name=value, get_url(), [HH:MM], example.com, /usr/lib, a/b/c, .gitignore
+_MADE_AS_CODE = re.compile(r"[_\\@#=<>{}\[\]|~^$%\d]|[A-Za-z]\.[a-z]|^[\"'(]*[/.]\w|\w/\w+/")
 _LATIN_RUN = re.compile(
     rf"[{SCRIPT_RANGES['latin']}][{SCRIPT_RANGES['latin']}'’.\-]*"
     rf"(?:[ ,]+[{SCRIPT_RANGES['latin']}][{SCRIPT_RANGES['latin']}'’.\-]*)*"
 )
 _BOUNDARY = re.compile(r"[,;:.!?…\"“”„«»()\[\]\n—–，。！？、；：「」]+|\s-\s")
-_QUOTATION = re.compile(
-    r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»|「([^「」\n]*)」|『([^『』\n]*)』"
-)
 _ENGLISH = word_set("languages", "only_english")
-# "I" alone may be the Danish "you" or an Italian article.
-_ENGLISH_I = re.compile(
-    r"\bI (?:am|was|have|had|do|did|can|could|will|would|love|like|think|know|hope|want|need|feel|"
-    r"bet|see|enjoy|really|also|just)\b"
-)
 
 
 def script_of(code: str) -> str:
@@ -61,22 +47,20 @@ def script_of(code: str) -> str:
 
 def plain_text(reply: str) -> str:
     """Return a reply without code, addresses, emoji, markdown and words made as code is."""
-    return _RUN.sub(_without_code, prose(reply))
+    return _ASCII_RUN.sub(lambda run: " " if _MADE_AS_CODE.search(run[0]) else run[0], prose(reply))
 
 
 def telling_text(text: str, code: str) -> str:
     """Return the part of a reply that tells its language; nothing for code alone.
 
-    Left out: code, addresses, emoji, markdown, words made as code is, acronyms,
+    Left out: code, addresses, emoji, markdown, words made as code is,
     quoted titles, capitalised words inside a sentence (not for German), and, in
     a language of another script, up to `MAX_LOAN_WORDS` Latin words in a row
     that are no English phrase.
     """
-    if sum(word.isupper() for word in words(text)) * 2 < len(words(text)):
-        text = _ACRONYM.sub(" ", text)
     # Quoted titles stay in the language of the work.
     text = _unless_too_little(
-        _QUOTATION.sub(lambda match: " " if has_title_case(match[0]) else match[0], text), text
+        QUOTATION.sub(lambda match: " " if has_title_case(match[0]) else match[0], text), text
     )
     if script_of(code) != "latin":
         own = _LATIN_RUN.sub(lambda run: " " if _is_loan(run[0]) else run[0], text)
@@ -98,7 +82,9 @@ def own_script_share(text: str, code: str) -> float:
 
 def is_connected(text: str) -> bool:
     """Whether a text is more than a list of single words, which are often the same everywhere."""
-    lengths = [sum(any(map(str.isalpha, w)) for w in words(part)) for part in clauses(text)]
+    lengths = [
+        sum(any(map(str.isalpha, word)) for word in words(part)) for part in _BOUNDARY.split(text)
+    ]
     return sum(lengths) >= MIN_PIECE_WORDS and max(lengths) >= MIN_WORDS
 
 
@@ -120,41 +106,14 @@ def without_names(text: str, code: str) -> str:
     return text if is_kept else "".join([*kept, text[end:]])
 
 
-def _without_code(run: re.Match[str]) -> str:
-    """Return what of a run of characters is no address, file or name in a program."""
-    if _IN_ADDRESS.search(run[0]) or _HIDDEN_FILE.match(run[0]):
-        return " "
-    text = _ASCII_RUN.sub(lambda part: " " if _MADE_AS_CODE.search(part[0]) else part[0], run[0])
-    return _WORD_RUN.sub(lambda part: " " if _CAMEL_CASE.search(part[0]) else part[0], text)
-
-
 def _is_loan(run: str) -> bool:
-    if len(words(run)) <= MAX_LOAN_WORDS and not num_english_words(run):
-        return True
-    return has_title_case(run)
+    spelt = words(run.replace("’", "'"))
+    has_english = any(word.lower() in _ENGLISH for word in spelt)
+    return has_title_case(run) or (len(spelt) <= MAX_LOAN_WORDS and not has_english)
 
 
 def _unless_too_little(less: str, text: str) -> str:
     return less if len(words(less)) >= MIN_WORDS else text
-
-
-def clauses(text: str) -> list[str]:
-    """Return the parts of a text between its marks, quotations apart from what is around them."""
-    return [part.strip() for part in _BOUNDARY.split(text) if part and words(part)]
-
-
-def num_english_words(clause: str) -> int:
-    """Return how many words of a clause are English and no other language's function words."""
-    plain = clause.replace("’", "'")
-    return sum(word.lower() in _ENGLISH for word in words(plain)) + 2 * len(
-        _ENGLISH_I.findall(plain)
-    )
-
-
-def without_quotations(text: str) -> str:
-    """Return the text without what it quotes, or as it is where that is most of it."""
-    rest = _QUOTATION.sub(" ", text)
-    return rest if 2 * sum(map(str.isalpha, rest)) >= sum(map(str.isalpha, text)) else text
 
 
 def has_title_case(quotation: str) -> bool:

@@ -58,9 +58,5 @@ class Patterns:
     def text(self, name: str, **others: str) -> str:
         """Return a pattern as text, without a group around it; `others` stand for `{NAME}` as well."""
         found = others[name] if name in others else self._texts[name]
-        if not isinstance(found, str):
-            # Names, or lines of names.
-            names = (each for one in found for each in ([one] if isinstance(one, str) else one))
-            return "|".join(sorted(names, key=len, reverse=True))
         lines = _GOES_ON.sub("", found.strip("\n")).split("\n")
         return _NAME.sub(lambda m: f"(?:{self.text(m[1], **others)})", "|".join(lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
@@ -106,16 +107,7 @@ def repeats(reply: str, earlier: Sequence[str]) -> str | None:
 
 
 def _longest_run(part: Sequence[str], asked: Sequence[str]) -> int:
-    longest = 0
-    before = [0] * (len(asked) + 1)
-    for word in part:
-        now = [0] * (len(asked) + 1)
-        for at, other in enumerate(asked, 1):
-            if word == other:
-                now[at] = before[at - 1] + 1
-                longest = max(longest, now[at])
-        before = now
-    return longest
+    return SequenceMatcher(None, part, asked, autojunk=False).find_longest_match().size
 
 
 @lru_cache(maxsize=1024)

@@ -10,10 +10,11 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from gatt.verifiers.text.markup import URL
 from gatt.verifiers.text.repetition import find_loop, repeated_share
 from gatt.verifiers.text.words import SPACELESS
 
-VERSION = 3
+VERSION = 4
 """Raised by one with every change that can change what is degenerate: it changes every verdict."""
 
 NO_LETTERS = "no letters"
@@ -30,15 +31,10 @@ _ROLE_MARKER = re.compile(
 )
 _PLACEHOLDER = re.compile(r"\blorem\s+ipsum\b", re.IGNORECASE)
 _CHARACTER_LOOP = re.compile(r"([^\W\d_]{1,6}?)\1{9,}")
-_URL = re.compile(r"(?:https?://|www\.)\S+")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _LONG_WORD = re.compile(
     rf"(?:(?![{SPACELESS}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\w){{{MAX_WORD_LETTERS + 1},}}"
 )
-_KEYBOARD_ROWS = ("qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "qsdfghjklm", "zxcvbnm")
-_LATIN_WORD = re.compile(r"[a-zà-öø-ÿāăąćčďđēėęěğīįıłńňōőœřśşšťūůűźżžșț]+")
-_VOWEL = re.compile(r"[aeiouyà-æè-ïò-öø-ýÿāăąēėęěīįıōőœūůű]")
-_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}")
 _SYMBOL_INSIDE = re.compile(r"(?<=\w)[!#$%&@^(){}\[\]<>=?\\|\"~]+(?=\w)")
 _OPENERS = '"{[('
 _BROKEN = ("Cc", "Cs", "Co", "Cn")
@@ -50,12 +46,11 @@ def degenerate(reply: str) -> str | None:
 
     Looked for, in this order: nothing in it, control or broken characters, role
     markers, no letters, placeholder text, one endless word, random characters,
-    one word or phrase in a loop, too few distinct words for the length, phrases
-    that return throughout.
+    one word or phrase in a loop, phrases that return throughout.
     """
     if not reply.strip():
         return "empty reply"
-    return _bad_characters(reply) or _bad_tokens(_URL.sub(" ", reply))
+    return _bad_characters(reply) or _bad_tokens(URL.sub(" ", reply))
 
 
 def _bad_characters(reply: str) -> str | None:
@@ -89,24 +84,9 @@ def _bad_tokens(text: str) -> str | None:
     plain = _CODE.sub(" ", text)
     tokens = plain.split()
     noisy = [t for t in tokens if t[0] not in _OPENERS and len(_SYMBOL_INSIDE.findall(t)) >= 2]
-    mashed = [t for t in tokens if _is_mashed(t)]
-    # One lone "Hmmm" is an answer; one lone "x7$kQ!9z" is not.
-    if (noisy or len(mashed) >= 2) and 2 * (len(noisy) + len(mashed)) >= len(tokens):
-        return f"random characters {' '.join((noisy + mashed)[:3])!r}"
+    if noisy and 2 * len(noisy) >= len(tokens):
+        return f"random characters {' '.join(noisy[:3])!r}"
     if loop := find_loop(plain):
         return loop
     share = repeated_share(text)
     return f"{share:.0%} of its phrases stood there before" if share >= MAX_REPEATED_SHARE else None
-
-
-@lru_cache(maxsize=4096)
-def _is_mashed(token: str) -> bool:
-    """Whether a Latin token is a mash of keys: no vowels, or a piece of a keyboard row."""
-    latin = _LATIN_WORD.fullmatch(token.strip(".,!?;:").lower())
-    if not latin or len(latin[0]) < 4:
-        return False
-    word = latin[0]
-    if any(word in row for row in _KEYBOARD_ROWS) or _CONSONANTS.search(word):
-        return True
-    is_acronym = token.isupper()
-    return not _VOWEL.search(word) and not is_acronym

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from gatt.verifiers.text.folding import fold_text
+from gatt.verifiers.text.markup import QUOTATION
 from gatt.verifiers.text.sentences import sentences
 from gatt.verifiers.text.words import words
 
@@ -21,25 +22,8 @@ MIN_INNER_WORDS: Final = 4
 MIN_RUN_WORDS: Final = 5
 MIN_RUN_SHARE: Final = 0.45
 """Of an order so many words in a row, and this share of it, are an echo."""
-_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
-_TOLD_TO_SPEAKER: Final = frozenset(
-    [
-        "you",
-        "your",
-        "you're",
-        "i",
-        "i'm",
-        "my",
-        "we",
-        "our",
-        "he",
-        "she",
-        "his",
-        "her",
-        "the",
-        "a",
-        "an",
-    ]
+_TOLD_TO_SPEAKER: Final = re.compile(
+    r"(?:you|your|you're|i|i'm|my|we|our|he|she|his|her|the|an?)\b"
 )
 _PERSONS: Final = dict.fromkeys(
     ("i", "me", "my", "mine", "myself", "you", "your", "yours", "yourself", "we", "us", "our"), "_"
@@ -76,7 +60,7 @@ def echoed(
 def _sentences_told(texts: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sentences that the teacher reads and should not say, as plain words."""
     meant = [f" {_plain(w)} " for w in wanted]
-    told = {_plain(s): None for text in texts for s in sentences(_QUOTED.sub(" ", text))}
+    told = {_plain(s): None for text in texts for s in sentences(QUOTATION.sub(" ", text))}
     return tuple(s for s in told if len(s.split()) > 1 and not any(f" {s} " in w for w in meant))
 
 
@@ -87,7 +71,7 @@ def _orders_of(hint: str, wanted: tuple[str, ...]) -> tuple[tuple[str, tuple[str
     for sentence in _sentences_told((hint,), wanted):
         spelt = sentence.split()
         size = max(MIN_RUN_WORDS, round(MIN_RUN_SHARE * len(spelt)))
-        if spelt[0] not in _TOLD_TO_SPEAKER and len(spelt) >= size:
+        if not _TOLD_TO_SPEAKER.match(sentence) and len(spelt) >= size:
             turned = _without_persons(spelt)
             runs = (turned[at : at + size] for at in range(len(turned) - size + 1))
             orders.append((sentence, tuple(f" {' '.join(run)} " for run in runs)))

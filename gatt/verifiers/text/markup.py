@@ -63,15 +63,19 @@ _LETTER = re.compile(r"[^\W_]")
 _SHOWN = re.compile(r"[^\n\r]")
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`", re.DOTALL)
-_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
+LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
+URL = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _MAIL = r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]+"
-_ADDRESS = re.compile(rf"(?:https?://|www\.)\S+|{_MAIL}", re.IGNORECASE)
+_ADDRESS = re.compile(rf"{URL.pattern}|{_MAIL}", re.IGNORECASE)
 _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>+[ \t]?|[-+*•–][ \t]+|\d{1,3}[.)][ \t]+)+", re.M)
 # Each line is read once: nothing here goes on behind a line break or tries a run again.
 _RULE_LINE = re.compile(
     r"^[ \t]*+(?:[-*_=]{3,}+[ \t\r]*+$|(?=[^|\n]*+\|)[ \t\r:|-]++$)", re.MULTILINE
 )
 _EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+|_+(?!\w)")
+QUOTATION = re.compile(
+    r"\"([^\"\n]*)\"|[“„]([^„“”\n]*)[“”]|«([^«»\n]*)»|「([^「」\n]*)」|『([^『』\n]*)』"
+)
 _EMOJI = regex.compile(
     r"[\p{Extended_Pictographic}\p{RI}\p{EMod}\ufe0f\u200d\u20e3\U000e0020-\U000e007f]"
 )
@@ -84,12 +88,12 @@ def strip_markdown(text: str) -> str:
     """
     text = _RULE_LINE.sub("", text)
     text = _LINE_MARK.sub("", text)
-    return _EMPHASIS.sub("", _LINK.sub(r"\1", text))
+    return _EMPHASIS.sub("", LINK.sub(r"\1", text))
 
 
 def prose(text: str) -> str:
     """Return only what is prose: also without code, addresses and emoji."""
-    text = _ADDRESS.sub(" ", _LINK.sub(r"\1", _CODE.sub(" ", text)))
+    text = _ADDRESS.sub(" ", LINK.sub(r"\1", _CODE.sub(" ", text)))
     return strip_markdown(_EMOJI.sub(" ", text))
 
 
@@ -107,20 +111,27 @@ def visible(text: str, has_addresses: bool = False) -> str:
     if _MARKUP.search(text):
         seen = _UNSEEN.sub(_hidden, text)
         if _DEFINED.search(text):
-            seen = _REFERENCE.sub(_blank, seen)
+            seen = _REFERENCE.sub(blank, seen)
     is_veiled = not has_addresses and _IN_ADDRESS.search(seen)
     return _NAMED_ADDRESS.sub(_veiled, seen) if is_veiled else seen
 
 
+def without_quotations(text: str) -> str:
+    """Return the text, as long as it was, without what it quotes; as it is where that is most of it."""
+    rest = QUOTATION.sub(blank, text)
+    return rest if 2 * sum(map(str.isalpha, rest)) >= sum(map(str.isalpha, text)) else text
+
+
 def _hidden(match: re.Match[str]) -> str:
     if match["code"] is None:
-        return _blank(match)
+        return blank(match)
     if match["info"] is None:
         return match[0]
     return f"{match['fence']}{' ' * len(match['info'])}{match['body']}"
 
 
-def _blank(match: re.Match[str]) -> str:
+def blank(match: re.Match[str]) -> str:
+    """Return blanks for all but the line breaks of a match."""
     return _SHOWN.sub(" ", match[0])
 
 

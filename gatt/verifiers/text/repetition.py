@@ -12,20 +12,14 @@ from collections.abc import Hashable, Sequence
 from gatt.verifiers.phrases import word_set
 from gatt.verifiers.text.words import SPACELESS, words
 
-WINDOW_WORDS = 50
-MIN_WINDOW_WORDS = 16
-MIN_DISTINCT_SHARE = 0.3
 MAX_LOOP_WORDS = 20
 MIN_REPEATS = 3
 """Times from which a word that is the whole reply is a loop: "Ciao ciao ciao"; "No, no, no!" is none."""
-MIN_RECURRENCES = 4
-RECURRING_SHARE = 0.6
-"""Of the words of a reply that a word begins and ends, and that comes again in between."""
 MAX_EMPHATIC_CHARACTERS = 4
 """Han or kana in a phrase that counts as one word ("はい", "いいえ")."""
 
-# "I like" and "and the" may come as often as they do. Words of Thai, Lao, Khmer and Burmese are not told apart.
-WORDS_PER_GRAM, HAN_PER_GRAM, LETTERS_PER_GRAM = 3, 5, 10
+# "I like" and "and the" may come as often as they do.
+WORDS_PER_GRAM, HAN_PER_GRAM = 3, 5
 MIN_GRAMS = 5
 
 _EMPHATIC = word_set("languages", "emphatic")
@@ -33,13 +27,7 @@ _LAUGHTER = re.compile(
     r"(?:h[aeo]+h?|j[aei]|l[oe]+l|х[аеи]|χ[αε]|[哈呵嘿嘻ㅋㅎ하허호헤はふへハフヘ])+"
 )
 
-_SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_UNSPACED = re.compile(rf"[{_SOUTH_EAST}]")
 _HAN_OR_KANA = re.compile(rf"[{SPACELESS}]+")
-_BETWEEN = re.compile(rf"(?![{_SOUTH_EAST}])[\W_]+")
-_CHARACTER_LOOP = re.compile(r"(.{4,40}?)\1{2,}", re.DOTALL)
-_MIN_LOOP_CHARACTERS = 20
-_MIN_LOOP_SHARE = 0.6
 _ITEM = re.compile(r"\s*(?:[-*•+–]|\d{1,3}[.)]|[^\s:：][^:：]{0,40}[:：](?:\s|$))")
 _MIN_ITEMS = 3
 
@@ -47,16 +35,13 @@ _MIN_ITEMS = 3
 def find_loop(text: str) -> str | None:
     """Return what a text says over and over in one place, as a phrase for a reader, or None.
 
-    Also for one word alone, one word that returns through a short reply ("Ciao, ciao! Come
-    stai? Ciao, ciao!") and too few distinct words in a stretch of text.
+    Also for one word alone.
     """
     spelt = [word.casefold() for word in words(text)]
     if len(spelt) >= MIN_REPEATS and len(set(spelt)) == 1:
         return _one_word(spelt[0], len(spelt))
-    loop = _word_loop(spelt) or _character_loop(_BETWEEN.sub("", text.casefold()))
-    if loop:
-        return f"loop: {loop[0]!r} repeated {loop[1]} times"
-    return _recurring_word(spelt) or _few_words(spelt)
+    loop = _word_loop(spelt)
+    return f"loop: {loop[0]!r} repeated {loop[1]} times" if loop else None
 
 
 def repeated_share(text: str) -> float:
@@ -77,13 +62,9 @@ def repeated_share(text: str) -> float:
 
 
 def _grams(text: str) -> list[Hashable]:
-    units: Sequence[str] = words(text)
-    num_letters = sum(map(len, units))
-    size = WORDS_PER_GRAM
-    if 2 * len(_UNSPACED.findall(text)) >= num_letters > 0:
-        units, size = _BETWEEN.sub("", text), LETTERS_PER_GRAM
-    elif 2 * sum(map(len, _HAN_OR_KANA.findall(text))) >= num_letters:
-        size = HAN_PER_GRAM
+    units = words(text)
+    is_han = 2 * sum(map(len, _HAN_OR_KANA.findall(text))) >= sum(map(len, units))
+    size = HAN_PER_GRAM if is_han else WORDS_PER_GRAM
     return list(zip(*(units[start:] for start in range(size)), strict=False))
 
 
@@ -99,21 +80,6 @@ def _one_word(word: str, count: int) -> str | None:
     if num_said < MIN_REPEATS or (count <= most and _is_emphatic(word)):
         return None
     return f"one word repeated: {word!r}, {count} times"
-
-
-def _recurring_word(spelt: Sequence[str]) -> str | None:
-    """Name the word that a reply begins with, ends with and mostly is.
-
-    "Very, very good, very, very nice" ends with something else: there the word
-    goes with another one.
-    """
-    word = spelt[0] if spelt else ""
-    count = sum(other == word for other in spelt)
-    if count < MIN_RECURRENCES or spelt[-1] != word or count < RECURRING_SHARE * len(spelt):
-        return None
-    if _HAN_OR_KANA.fullmatch(word) or _is_emphatic(word):
-        return None
-    return f"one word repeated: {word!r}, {count} of {len(spelt)} words"
 
 
 def _word_loop(spelt: Sequence[str]) -> tuple[str, int] | None:
@@ -141,26 +107,4 @@ def _is_loop(phrase: Sequence[str], count: int, covered: float) -> bool:
         is_all = count >= MIN_REPEATS and covered >= 0.95 and not _is_emphatic(joined)
         return is_all or count >= 7 or (count >= 4 and covered >= 0.7)
     is_twice = count == 2 and period >= 4 and covered >= 0.95
-    return is_twice or count >= 5 or (count >= 3 and covered >= 0.6)
-
-
-def _character_loop(squeezed: str) -> tuple[str, int] | None:
-    """Return what most of a text without spaces repeats, and how often."""
-    size = len(squeezed)
-    # The search is slow. A loop has few runs of four characters: at most a third of it is new.
-    num_runs = len({squeezed[start : start + 4] for start in range(size - 3)})
-    if size < _MIN_LOOP_CHARACTERS or num_runs > (1 - _MIN_LOOP_SHARE * 2 / 3) * size:
-        return None
-    run = _CHARACTER_LOOP.search(squeezed)
-    if not run or len(run[0]) < _MIN_LOOP_SHARE * size:
-        return None
-    return run[1], len(run[0]) // len(run[1])
-
-
-def _few_words(spelt: Sequence[str]) -> str | None:
-    for start in range(0, max(1, len(spelt) - WINDOW_WORDS // 2), WINDOW_WORDS // 2):
-        window = spelt[start : start + WINDOW_WORDS]
-        distinct = len(set(window))
-        if len(window) >= MIN_WINDOW_WORDS and distinct < MIN_DISTINCT_SHARE * len(window):
-            return f"only {distinct} distinct words among {len(window)}"
-    return None
+    return is_twice or count >= 5 or (count >= 3 and covered >= 0.5)

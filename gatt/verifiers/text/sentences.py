@@ -7,7 +7,7 @@ block what would mislead it is written over, length for length:
 - quotation marks, brackets and emphasis: a whole quotation counts as one sentence there,
   and closing asterisks go to the next one;
 - "Oh !", "Really?! no": single marks behind a letter are all that it takes for sure;
-- "approx. 5 km", "2 tbsp. of oil", "Fort is Ft. Worth": more abbreviations than it knows;
+- "approx. 5 km", "Fort is Ft. Worth": more abbreviations than it knows;
 - "He told me. I left.": "me", "no", "ok" and others are abbreviations there;
 - "Mr. Right", whose name is a word that often starts a sentence.
 """
@@ -25,11 +25,6 @@ _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]")
 
 _GO_ON = r"(?:Mr|Mrs|Ms|Mx|Dr|Prof|Mme|Mlle|Sra|Dra|Sig|e\.g|i\.e)"
 _BEFORE_A_NUMBER = r"(?:approx|est|vol|ch|eq|max|min|avg|apt|ste|tel|ext|chap|par|pt|ver)"
-_BEFORE_A_SMALL_LETTER = (
-    r"(?:approx|incl|excl|resp|misc|tbsp|tsp|Mon|Tues?|Wed|Thurs?|Fri|Sat|Sun"
-    r"|(?<=\d )(?:lbs?|hrs?|mins?|secs?|kg|km|cm|mi|ft|yrs?|wks?)(?=\. (?:of|old|ago|away|from|per|or|to"
-    r"|long|high|deep|wide|tall)\b))"
-)
 # What is written over, with what, in this order.
 _MISLEADING = tuple(
     (re.compile(pattern), filler)
@@ -45,7 +40,6 @@ _MISLEADING = tuple(
         (rf"\b{_GO_ON}\.(?= +[^\W\d_a-z])", "x"),
         (r"\b(?:i\. ?e|e\. ?g|Ft|Apt|Ste)\.(?= )", "x"),
         (rf"\b(?i:{_BEFORE_A_NUMBER})\.(?= +\d)", "x"),
-        (rf"\b{_BEFORE_A_SMALL_LETTER}\.(?= +[a-z])", "x"),
         (r"\b(?i:me|no|ok|art|id|la|yum)(?=\.\s+[^\s\d])", "x"),
         # Glued to the word before it: a letter alone is an initial.
         (r"(?<=[a-z,]) [Ii](?=\.\s)", "x"),

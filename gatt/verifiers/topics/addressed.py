@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import lru_cache
 
 from gatt.verifiers.phrases import Patterns, read_phrases
@@ -27,6 +28,8 @@ _NUMBER = re.compile(r"(?<=\w) no\.(?=[\s,?!)]|$)|(?<=\w) #(?!\w)")
 _WORD = re.compile(r"[a-z]{7,}")
 # A letter more or less at the end is another form of a word more often than a slip.
 _KEPT_END = 2
+_SLIP = 0.87
+"""Likeness of `difflib` from which a word is a slip of another."""
 
 
 def is_passed_over(before: str) -> bool:
@@ -45,8 +48,7 @@ def flaw_of(text: str, start: int, end: int) -> str | None:
     before, rest = text[:start], f"{text[:start]} {text[end:]}"
     is_addressed, is_order = _RE.ADDRESSES.search(text), _RE.IMPERATIVE.search(text)
     is_of_others = _RE.OF_OTHERS.search(text[:end]) or (
-        not is_addressed
-        and (_RE.HEARSAY.search(before) or (_RE.THEIRS.search(text) and not is_order))
+        not is_addressed and not is_order and _RE.THEIRS.search(text)
     )
     is_question = text.rstrip(" \"')*_").endswith("?")
     # An "open day" is no praise: the matter itself is left out.
@@ -101,25 +103,21 @@ def takes_back(text: str) -> bool:
 def as_meant(sentence: str, terms: tuple[str, ...]) -> str:
     """Return a sentence folded, with the short forms of chats written out and slips in terms mended.
 
-    A long word that misses a word of the terms by one slip is that word: one letter left out, doubled,
-    exchanged or swapped with the next. First letter and ending have to be right, as other words are a
-    slip apart ("adviser", "advised").
+    A long word that misses a word of the terms by a letter is that word. First letter and ending have to
+    be right, as other words are a slip apart ("adviser", "advised").
     """
     folded = _SHORT_WORD.sub(lambda m: _SHORT[m[0]], fold_text(sentence))
     known = _long_words(terms)
-    return _WORD.sub(lambda m: m[0] if m[0] in known else next(
-        (word for word in known if _is_slip(m[0], word)), m[0]), _NUMBER.sub(" number", folded))  # fmt: skip
+    return _WORD.sub(lambda m: _mended(m[0], known), _NUMBER.sub(" number", folded))
 
 
 @lru_cache(maxsize=512)
-def _long_words(terms: tuple[str, ...]) -> dict[str, None]:
-    return dict.fromkeys(word for term in terms for word in _WORD.findall(term.lower()))
+def _long_words(terms: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for term in terms for word in _WORD.findall(term.lower())))
 
 
-def _is_slip(typed: str, word: str) -> bool:
-    if typed[0] != word[0] or typed[-_KEPT_END:] != word[-_KEPT_END:]:
-        return False
-    same = next(n for n in range(len(typed) + 1) if typed[: n + 1] != word[: n + 1])
-    left, right = typed[same:], word[same:]
-    is_swap = left[:2] == right[:2][::-1] and left[2:] == right[2:]
-    return is_swap or left[1:] == right[1:] or left == right[1:] or left[1:] == right
+@lru_cache(maxsize=4096)
+def _mended(typed: str, known: tuple[str, ...]) -> str:
+    close = next(iter(get_close_matches(typed, known, 1, _SLIP)), typed)
+    is_same = close[0] == typed[0] and close[-_KEPT_END:] == typed[-_KEPT_END:]
+    return close if is_same and abs(len(close) - len(typed)) < 2 else typed

@@ -44,7 +44,7 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 10
+    version = 11
     reads_sense = True
 
     topics: Terms
@@ -94,9 +94,7 @@ def _asks_otherwise(text: str) -> bool:
     """Whether a folded question asks what a thing is or costs, or asks as a customer would."""
     persons = (_RE.OF_PERSONS, _RE.PASSIVE_ASK, _RE.PASSIVE_FACT)
     is_of_world = _RE.VERB.search(text) and not any(one.search(text) for one in persons)
-    if _RE.OTHERWISE.search(text) or is_of_world:
-        return True
-    return bool(_RE.WHAT_IS.search(text)) and not _RE.OF_USER.search(text)
+    return bool(_RE.OTHERWISE.search(text) or is_of_world)
 
 
 def _is_turned_down(text: str, hit: Hit) -> bool:

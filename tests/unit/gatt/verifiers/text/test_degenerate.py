@@ -10,7 +10,6 @@ from gatt.verifiers.text.repetition import find_loop, repeated_share
 from tests.unit.gatt.verifiers.text.cases import CASES
 
 BREAD = "I went to the market and bought some bread. " + "It was good bread. " * 6
-FEW = " ".join({"a": "yes", "b": "no", "c": "maybe"}[x] for x in "abcacbbaccbaabcbcacab")
 
 
 @pytest.mark.parametrize(
@@ -20,7 +19,6 @@ FEW = " ".join({"a": "yes", "b": "no", "c": "maybe"}[x] for x in "abcacbbaccbaab
         *CASES["degenerate"],
         ("Fine\ud800.", "control or broken character U+D800"),
         (BREAD, "loop"),
-        (FEW, "distinct words"),
     ],
 )
 def test_the_reason_is_named(reply: str, reason: str) -> None:
@@ -53,9 +51,8 @@ def test_loops(text: str, found: str | None) -> None:
         ("- tea\n- milk\n- tea\n- jam", 1 / 4),
         ("- one\n- one\n- one", 0.0),
         ("```\na = 1\na = 1\nb = 2\nc = 3\n```", 1 / 4),
-        # Five Han an n-gram: 一二三四五 again is 1 of 7. Ten letters of Thai, 24 in all: 15 of 39.
+        # Five Han an n-gram: 一二三四五 again is 1 of 7.
         ("一二三四五六一二三四五", 1 / 7),
-        ("ผมชอบเล่นเทนนิสกับเพื่อน" * 2, 15 / 39),
     ],
 )
 def test_the_share_by_hand(text: str, share: float) -> None:
