@@ -71,7 +71,6 @@ def answer(content: Any = "Hi", finish: Any = "stop", **message: Any) -> bytes:
          Generation("", "other", 4, "error")),
         (answer(None), Generation("", "other", 4, "stop without content")),
         (answer({"a": 1}, "x" * 99), Generation("", "other", 4, "x" * 40)),
-        (answer(7), Generation("", "other", 4, "stop without content")),
     ],
 )  # fmt: skip
 def test_replies(body: bytes, expected: Generation) -> None:
@@ -97,6 +96,7 @@ def test_a_given_beginning_and_words_for_a_whole_reply() -> None:
         (b'{"choices": {"a": 1}}', ("choices",)),
         (b'{"choices": ["Hi"]}', ("choices",)),
         (answer(None, None), ("content",)),
+        (b'{"choices": [{"message": {"content": 7}}]}', ("content",)),
         (NESTED, ("JSON",)),
         (b'{"choices": [], "error": ' + NESTED + b"}", ("JSON",)),
         (b'{"choices": [], "error": "busy"}', ("busy",)),
