@@ -44,7 +44,7 @@ class QuestionAbout(Rule):
     """
 
     kind = "question_about"
-    version = 10
+    version = 11
     reads_sense = True
 
     topics: Terms
