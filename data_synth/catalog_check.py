@@ -205,12 +205,16 @@ def joint_junk(entry: Entry) -> Iterator[tuple[AskedTurn, str]]:
     echoes = _wordings(entry)
     canned = [*CANNED, *entry.utterances, *entry.prefills, *(f"I am {name}." for name in names[:1])]
     canned += [f"I love {hobby}." for hobby in entry.facts.get("hobby", ())[:1]]
+    # "I am Mia, your assistant" is right where the role says so.
+    roles = (spec for spec in entry.verifiers if spec.kind == "role")
+    titles = {str(title) for spec in roles for title in spec.params.get("titles", ())}
     for turn in question_turns():
         yield from ((turn, reply) for reply in (turn.ask, *echoes, *canned))
     for turn in speaker_turns(entry):
         outside = [
             text.format(name=names[0], term=turn.expect.any_of[0])
             for text in (NAME_JUNK if turn.expect.fact == "name" else TERM_JUNK if names else ())
+            if titles.isdisjoint(words(text.lower()))
         ]
         if turn.expect.fact == "hobby":
             outside = [text.format(term=turn.expect.any_of[0]) for text in DENIAL_JUNK]

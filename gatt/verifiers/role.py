@@ -36,7 +36,7 @@ class RoleRule(Rule):
     """
 
     kind = "role"
-    version = 2
+    version = 3
 
     names: TermMatcher = NO_TERMS
     companies: TermMatcher = NO_TERMS
@@ -93,7 +93,9 @@ class RoleRule(Rule):
         for found in _RE.WORKS_FOR.finditer(reply):
             said = found["said"]
             is_own = self.companies.first(said) or (self.names and self.names.first(said))
-            if not is_own:
+            # "Welcome to Tuttle's" at Tuttle's Furniture.
+            is_short = any(_name_words(said) <= _name_words(name) for name in self.companies.terms)
+            if not is_own and not is_short:
                 return found.span()
         return None
 
