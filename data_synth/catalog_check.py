@@ -89,7 +89,7 @@ def check_entry(entry: Entry) -> list[str]:
     try:
         problems += _judged(specs, entry.good, entry.bad)
         problems += check_forms(entry)
-        right = [(turn, reply) for turn, reply in joint_junk(entry) if turn.is_joint(specs, reply)]
+        right = [(turn, reply) for turn, reply in joint_junk(entry) if turn.is_joint(entry, reply)]
         # "Returns are free within 30 days." holds the answer to one question by chance.
         num_right = Counter(reply for _, reply in right)
         problems += [
@@ -190,10 +190,12 @@ class AskedTurn:
     ask: str
     expect: Expectation
 
-    def is_joint(self, specs: Sequence[VerifierSpec], reply: str) -> bool:
-        """Whether a reply both keeps the instruction and answers the message."""
-        keeps = overall(check_all(specs, reply)) == "pass"
-        return keeps and answers(self.expect, reply, self.ask).status == "pass"
+    def is_joint(self, entry: Entry, reply: str) -> bool:
+        """Whether a reply both keeps an instruction, in whichever wording, and answers the message."""
+        return overall(check_all(entry.verifiers, reply)) == "pass" and all(
+            answers(self.expect, reply, self.ask, told=told).status == "pass"
+            for told in _wordings(entry)
+        )
 
 
 def joint_junk(entry: Entry) -> Iterator[tuple[AskedTurn, str]]:
@@ -203,20 +205,28 @@ def joint_junk(entry: Entry) -> Iterator[tuple[AskedTurn, str]]:
     beginning, "I am NAME."), the message itself, and words about a role from outside.
     """
     names = entry.facts.get("name", ())
-    echoes = [*filter(None, [entry.hint]), *entry.verbose, entry.terse]
+    echoes = _wordings(entry)
     canned = [*CANNED, *entry.utterances, *entry.prefills, *(f"I am {name}." for name in names[:1])]
     canned += [f"I love {hobby}." for hobby in entry.facts.get("hobby", ())[:1]]
+    # "I am Mia, your assistant" is right where the role says so.
+    roles = (spec for spec in entry.verifiers if spec.kind == "role")
+    titles = {str(title) for spec in roles for title in spec.params.get("titles", ())}
     for turn in question_turns():
         yield from ((turn, reply) for reply in (turn.ask, *echoes, *canned))
     for turn in speaker_turns(entry):
         outside = [
             text.format(name=names[0], term=turn.expect.any_of[0])
             for text in (NAME_JUNK if turn.expect.fact == "name" else TERM_JUNK if names else ())
+            if titles.isdisjoint(words(text.lower()))
         ]
         if turn.expect.fact == "hobby":
             outside = [text.format(term=turn.expect.any_of[0]) for text in DENIAL_JUNK]
         talk = list(talk_about(entry))
         yield from ((turn, reply) for reply in (turn.ask, *echoes, *CANNED, *outside, *talk))
+
+
+def _wordings(entry: Entry) -> list[str]:
+    return [*filter(None, [entry.hint]), *entry.verbose, entry.terse]
 
 
 @cache

@@ -118,7 +118,8 @@ def is_wrong(draw: Draw) -> bool:
     """Whether the reply lacks what its turn expects, as far as rules can tell that it does not."""
     if draw.expect is None:
         return False
-    return answers(draw.expect, draw.text, draw.told[-1]).status != "pass"
+    told = draw.instruction.text if draw.instruction else ""
+    return answers(draw.expect, draw.text, draw.told[-1], told=told).status != "pass"
 
 
 def declines_ordinary(draw: Draw) -> bool:

@@ -119,7 +119,8 @@ def _judged(drawn: Drawn, turn: int, generation: Generation, quality: QualityCon
     elif repeats(text, earlier) and expect is None:
         reason = "repeats_reply"
     elif quality.answers and expect is not None:
-        answer = answers(expect, text, read[-1], earlier, dialogue.expectations[: turn - 1])
+        given = instruction.text if instruction else ""
+        answer = answers(expect, text, read[-1], earlier, dialogue.expectations[: turn - 1], given)
         if answer.status == "fail":
             is_copy = bool(copy_of(text, read[-1]))
             reason = "repeats_reply" if repeats(text, earlier) else "wrong"

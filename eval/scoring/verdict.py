@@ -187,19 +187,22 @@ def judge_by_rules(reply: Reply, arm: str, history: History, pool: Sequence[Entr
         since_end=turn - end.turn if leak and end else None,
         ended=case.ended_at(turn) if leak else None,
         announcement=announced.text if announced else None,
-        answer=_answer(reply, expectation, no_reply) if expectation else None,
+        answer=_answer(reply, expectation, no_reply, instruction) if expectation else None,
         asks=expectation.kind if expectation else None,
         asks_what=expectation.fact if expectation else "",
     )
 
 
-def _answer(reply: Reply, expectation: Expectation, no_reply: str | None) -> Verdict:
+def _answer(
+    reply: Reply, expectation: Expectation, no_reply: str | None, instruction: Instruction | None
+) -> Verdict:
     """Return whether a reply holds what its turn expects."""
     if no_reply:
         return Verdict("undecided", no_reply, RUNNER, 1)
     text, earlier = reply.generation.text, reply.earlier
     before = reply.case.dialogue.expectations[: len(earlier)]
-    return answers(expectation, text, reply.user, earlier, before)
+    told = instruction.text if instruction else ""
+    return answers(expectation, text, reply.user, earlier, before, told)
 
 
 def _echo(text: str, instruction: Instruction) -> str | None:

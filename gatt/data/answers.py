@@ -14,7 +14,7 @@ from gatt.verifiers.rule import Span
 from gatt.verifiers.spec import VerifierSpec
 from gatt.verifiers.table import build, check_all, overall
 from gatt.verifiers.text.copying import VERSION as COPYING_VERSION
-from gatt.verifiers.text.copying import copy_of, is_echo, repeats
+from gatt.verifiers.text.copying import copy_of, is_echo, repeats, without_recital
 from gatt.verifiers.text.degenerate import NO_LETTERS, degenerate
 
 ANSWERS: Final = "answers"
@@ -31,14 +31,17 @@ def answers(
     user: str,
     earlier_replies: Sequence[str] = (),
     earlier_expectations: Sequence[Expectation | None] = (),
+    told: str = "",
 ) -> Verdict:
     """Return whether a reply answers its turn.
 
     It fails if it is degenerate (a loop), repeats an earlier reply, says no accepted answer or a wrong one,
-    fails a rule of the turn, or copies the user's message without bringing an answer that the message lacks.
+    fails a rule of the turn, copies the user's message without bringing an answer that the message lacks, or
+    says the answer only where it recites the instruction, see `without_recital`.
 
     What is earlier begins with turn 1. A reply may be said again where the same is asked again; turns left out
     expected something else. A turn that expects nothing has no verdict, see `flaw_of`.
+    `told` is the instruction in force.
 
     Raises:
         VerifierError: a rule of the turn does not exist or fails.
@@ -58,7 +61,7 @@ def answers(
     if status == "pass":
         wrong = _counts_otherwise(expectation, reply, user) or _of_another(expectation, reply)
         copied = None if _brings_an_answer(expectation, reply, user) else copy_of(reply, user)
-        if flaw := wrong or copied:
+        if flaw := wrong or copied or _recites(expectation, reply, told):
             return _verdict("fail", flaw)
     return Verdict(status, shown.evidence, ANSWERS, VERSION, shown.span)
 
@@ -113,6 +116,16 @@ def _of_another(expectation: Expectation, reply: str) -> str | None:
         says_its_own(reply, span, expectation.fact) for span in _whole(rule.meant(reply), reply)
     )
     return None if own else "says it of somebody else"
+
+
+def _recites(expectation: Expectation, reply: str, told: str) -> str | None:
+    """Return that a reply says its answer only where it recites the instruction, or None."""
+    if not (told and expectation.any_of):
+        return None
+    # No reply says its own name in the words of the instruction: "You are Mia", "Eres Lucía".
+    rest = without_recital(reply, told, 1 if expectation.fact == "name" else 2)
+    is_said = rest is None or build(_spec(expectation)).check(rest).status == "pass"
+    return None if is_said else "recites the instruction"
 
 
 def _whole(spans: Iterable[Span], reply: str) -> Iterator[Span]:

@@ -93,7 +93,9 @@ class RoleRule(Rule):
         for found in _RE.WORKS_FOR.finditer(reply):
             said = found["said"]
             is_own = self.companies.first(said) or (self.names and self.names.first(said))
-            if not is_own:
+            # "Welcome to Tuttle's" at Tuttle's Furniture.
+            is_short = any(_name_words(said) <= _name_words(name) for name in self.companies.terms)
+            if not is_own and not is_short:
                 return found.span()
         return None
 

@@ -40,8 +40,9 @@ _MEASURE: Final = (
 )
 _NONE: Final = r"(?:no|keine?n?) (?!more\b|less\b|fewer\b|longer\b|later\b|matter\b|one\b)"
 _FOREIGN: Final = (
-    r",?\s+(?:und|y|e|et)\s+(?=(?:ne |no )?(?:antwort|sag|nenn|erwähn|verwend|benutz|nutz|sei\b|bleib|frag"
-    r"|beend|beginn|halt|schreib|gib\b|stell|weise|biet|empfehl|empfiehl|sieze|duze|sprich|respond|contest"
+    r",?\s+(?:und|y|e|et)\s+(?=(?:ne|no|nunca|jamais|jamás)\s|n['’]"
+    r"|\w+ (?:Sie )?(?:nie|niemals|nicht|keine?n?)\b|(?:antwort|sag|nenn|erwähn|verwend|benutz|nutz"
+    r"|sei\b|bleib|frag|beend|beginn|halt|schreib|gib\b|stell|weise|biet|empfehl|empfiehl|sieze|duze|sprich|respond|contest"
     r"|menciona|usa\b|uses\b|termina|empieza|pregunta|habla|trata|ofrece|escribe|mantén|en un máximo|répond"
     r"|mentionne|utilise|termine|commence|demande|parle|vouvoie|tutoie|propose|écri|reste|dépasse|évite))"
 )
@@ -59,7 +60,7 @@ _DENIAL: Final = re.compile(
 )
 _CONDITION: Final = re.compile(
     r"(?:(?:but|and|so|then|otherwise),? )?(?:(?:only |even )?if|when(?:ever)?|unless|until|once|in case"
-    r"|as soon as|wenn|falls|sobald|si"
+    r"|in an? emergency|in emergencies|for any(?:thing)? (?:else|other)|as soon as|wenn|falls|sobald|si"
     r"|cuando|quand|lorsque)\b",
     re.IGNORECASE,
 )

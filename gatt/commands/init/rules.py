@@ -19,7 +19,7 @@ from gatt.commands.init.clauses import clauses
 from gatt.commands.init.foreign import CODES, foreign_mention, foreign_never
 from gatt.commands.init.forms import json_keys, options
 from gatt.commands.init.rule import PartJudgement, SentencePart
-from gatt.commands.init.speaker import speaker_of
+from gatt.commands.init.speaker import FOREIGN_ROLE, speaker_of
 from gatt.commands.init.topics import ask, ask_never, for_user, leave_out, mention, never, only
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.verifiers import check_all, overall
@@ -35,6 +35,7 @@ _CONDITION: Final = re.compile(
     r"|(?<!at least )(?<!exactly )(?<!only )(?<!just )\bonce\b(?! (?:per|a|in|every)\b)|\bwhere (?:possible"
     r"|needed|useful)\b"
     r"|^(?:\w+ )?ask\b.*\bfirst\b|\bbefore (?!(?:answer|reply|help|respond)ing)\w+ing\b"
+    r"|\bbefore you (?!(?:answer|reply|help|respond|assist)\b)|^(?!end|finish|clos|conclud)\w+ .*\bby asking\b"
     r"|\b(?:bullet\w*|lists?|tables?|emojis?|headings?|code blocks?|viñetas|puces)\b[^.;]* (?:for|para|pour"
     r"|für)\b"
     r"(?! (?:every|each|all|any|your|everything|clarity|readability|me|us|the user|better|easy)\b)",
@@ -45,6 +46,8 @@ _OF_A_PIECE: Final = (
     r"|^(?:(?:keep|limit|write) )?<quote>|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
     r"|^(?:keep|limit|write) (?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?|values?"
     r"|comments?|variables?|dates?|functions?|constants?|labels?)\b"
+    r"|\b(?:in|to|for|with|per) (?:your |the |all |each |every |any )+(?:code|functions?|class(?:es)?"
+    r"|stor(?:y|ies)|recipes?|e-?mails?|events?|products?|dish(?:es)?|suggestions?|findings?|films?|books?|places?|tasks?)\b"
 )
 """What says something of a piece of the reply: no rule of whole replies fits."""
 _DENIED_ALL: Final = re.compile(
@@ -109,7 +112,9 @@ def _in_language(part: SentencePart) -> SentencePart:
     rule = part.rule
     if rule is None or any(spec.kind in _ENGLISH for spec in rule.verifiers):
         return SentencePart(part.about)
-    facts = {fact: some for fact, some in rule.facts.items() if fact in _IN_ANY_LANGUAGE}
+    facts = rule.facts
+    if not FOREIGN_ROLE.match(part.about):
+        facts = {fact: some for fact, some in facts.items() if fact in _IN_ANY_LANGUAGE}
     return replace(part, rule=replace(rule, facts=facts))
 
 
@@ -158,16 +163,16 @@ def _parts_of_clause(
     if rule := ask_never(clause):
         yield SentencePart(about, rule)
         return
-    if topic := only(clause, table) or never(clause, table):
+    if topic := only(clause, table) or (not _CONDITION.search(clause) and never(clause, table)):
         yield SentencePart(about, None, *topic)
         return
     speaker = speaker_of(clause)
     found_with_spans = list(_rules(clause, catalog, table))
     if speaker and not found_with_spans:
-        left = _left_over(speaker.left, (), table)
+        left = speaker.left if _left_over(speaker.left, (), table) else ""
         tail = r"\W+(?:[\w'’]+\W+){0,2}?".join(map(re.escape, left.split()))
-        if left and (rest := re.search(rf"(?<=\w)\W+(?:and )?{tail}$", about)):
-            about = about[: rest.start()]
+        if left and (rest := re.search(rf"(?<=\w)\W+(?:and )?(?P<left>{tail})$", about)):
+            about, left = about[: rest.start()], rest["left"]
         spec = VerifierSpec.from_dict(speaker.role)
         name = speaker.facts.get("name", ("",))[0]
         yield SentencePart(

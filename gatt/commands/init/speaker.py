@@ -10,7 +10,7 @@ from typing import Final
 _NAME: Final = (
     r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z][a-z]+(?:,|$))|de|van|von|der|da))*(?<! the)"
 )
-_COMPANY: Final = r"[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
+_COMPANY: Final = r"(?!\d+(?:[ ,.]|$))[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
 _ROLE: Final = re.compile(
     r"(?i:^(?:please |always |from now on,? |i want you to |your job is to |you (?:will|must"
     r"|should) )*(?:you are|you['’]re"
@@ -51,9 +51,24 @@ _SERVES: Final = re.compile(
 )
 """Words of those who are "of" a company, as others are "of" a sea or a village."""
 _FROM: Final = re.compile(rf"\b(?:from|(?:who )?liv(?:es?|ing) in|based in) (?P<home>{_COMPANY})")
+_HOUSES: Final = (
+    "Bank|Inc|Ltd|GmbH|AG|Corp|Group|Hotel|Shop|Store|Clinic|Dental|Airlines|Air|Media|Insurance|Energy|Telecom"
+    "|Labs|Software|Systems|Services|Support|Farm|Bakery|Restaurant|Caf[eé]|Books|School|University|Library|Museum"
+    "|Studio|Pharmacy|Solutions|Technologies|Travel|Outdoor|Company|Practice|Provider|Agency|Firm|Startup|Platform"
+)
+_A_HOUSE: Final = rf"an? (?i:(?:[\w-]+ )*(?:{_HOUSES}))(?=,|$| (?:in|for|that|which|with)\b)"
 _FROM_COMPANY: Final = re.compile(
-    rf"\bfrom (?:the )?(?P<company>(?=[^,]*\b(?:Bank|Inc|Ltd|GmbH|AG|Corp|Group|Hotel|Shop|Store|Clinic"
-    rf"|Airlines|Air|Media|Insurance|Energy|Telecom|Labs|Software|Systems|Services|Support)\b){_COMPANY})"
+    rf"\bfrom (?:the )?(?P<company>(?=[^,]*\b(?:{_HOUSES})\b|[^,]*, {_A_HOUSE}){_COMPANY})"
+)
+_FROM_ANY: Final = re.compile(rf"\bfrom (?:the )?(?P<company>{_COMPANY})")
+_DESK: Final = re.compile(
+    r"\b(?:assistant|(?:chat)?bot|agent|helper|reception(?:ist)?|concierge|representative|rep|clerk|operator|support"
+    r"|service|team|desk|employee|staff|secretary|hotline|office)\b",
+    re.IGNORECASE,
+)
+"""Words of those who are from a company, as others are from a town."""
+_IN_TOWN: Final = re.compile(
+    r"^\W*(?:[\w'’ -]+,? )??in (?P<home>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*)$"
 )
 _NAMED: Final = re.compile(rf"\b(?:named|called|name is) (?P<name>{_NAME})")
 _KIND: Final = re.compile(r"(?:^|, )(?P<kind>an? [a-z][\w'’ -]*?)(?=,|$)")
@@ -61,6 +76,10 @@ _WORKS_FOR: Final = re.compile(
     rf"(?i:^you (?:(?:work|speak|answer|are here) (?:for|at)|represent)) "
     rf"(?P<company>{_COMPANY}|(?:the|an?|our) [\w'’ -]+)(?P<rest>.*)$"
 )
+_INNER: Final = re.compile(
+    rf"(?:the|an?|our) [a-z][a-z -]* (?:of|from|at|for) (?:the )?(?P<company>{_COMPANY})"
+)
+"""The company of "the front desk of Lindenhof Dental"."""
 _SPEAKS: Final = re.compile(
     r"\b(?:assistant|chat ?bot|bot|agent|helper|ai|a\.i\.|language model)\b", re.IGNORECASE
 )
@@ -69,20 +88,23 @@ _EMPTY: Final = frozenset({
 })  # fmt: skip
 
 
-_FOREIGN_ROLE: Final = re.compile(
+FOREIGN_ROLE: Final = re.compile(
     r"(?i:^(?:du bist|sie sind|du heißt|sie heißen|dein name ist|eres|usted es|te llamas|tu nombre es"
     r"|actúa como|actúe como"
     r"|tu es|vous êtes|tu t['’]appelles|vous vous appelez|ton nom est|agis comme|sei|você é|je bent"
     r"|jij bent)) (?P<rest>.+)$"
 )
 _OF_COMPANY: Final = re.compile(
-    r"(?:(?:service client|servicio al cliente|équipe|equipo|boutique|tienda|hôtel) d(?:e |['’])"
+    r"(?:(?P<noun>(?i:service client|servicio al cliente|équipe|equipo|boutique|tienda|hôtel|\w*as+istente?\w*"
+    r"|agente?|\w*bot|rece[pc]\w+ist[ae]|réceptionniste|asesora?|conseill\w+|secret\w+|emplead[oa]|employée?|concierge|conserje"
+    r"|gerente|vend\w+|operador\w*|support|soporte)) d(?:e |['’])(?:las? |l['’]|los )?"
     r"|(?<=\w )(?:des|der|von|vom|bei|beim|für|del|de la|para|chez|du|della|van) )"
     r"(?P<company>(?:Dr\. )?[A-ZÄÖÜÉ][\w'’&-]*(?: (?:(?:Dr|St)\. )?[A-ZÄÖÜÉ][\w'’&-]*)*)"
 )
 _NAMED_ELSEWHERE: Final = re.compile(
     r"\b(?:namens|nommée?|appelée?|llamad[oa]) (?P<name>[A-ZÄÖÜÉ][\w'’-]*(?: [A-ZÄÖÜÉ][\w'’-]*)*)"
 )
+_MOST_WORK_WORDS: Final = 5
 _AT_HOME: Final = re.compile(r"\b(?:aus|à|en|in|a) (?P<home>[A-ZÄÖÜÉ][\w'’-]+)")
 
 
@@ -112,13 +134,14 @@ def speaker_of(clause: str) -> Speaker | None:
     text = clause.strip().rstrip(".!;")
     facts: dict[str, tuple[str, ...]] = {}
     if works := _WORKS_FOR.match(text):
-        company = works["company"]
+        company, rest = works["company"], works["rest"]
+        if inner := _INNER.match(company):
+            company, rest = inner["company"], company[inner.end() :] + rest
         bare = re.sub(r"^(?:the|an?|our) ", "", company)
         facts["company"] = tuple(dict.fromkeys((re.sub("^our ", "the ", company), bare)))
-        rest = works["rest"]
     elif role := _ROLE.match(text):
         rest = role["rest"]
-    elif role := _FOREIGN_ROLE.match(text):
+    elif role := FOREIGN_ROLE.match(text):
         return _of_foreign(role["rest"])
     else:
         return None
@@ -135,15 +158,21 @@ def speaker_of(clause: str) -> Speaker | None:
     take(_FIRST_NAME, "name")
     take(_NAMED, "name")
     take(_AGE, "age")
+    if not _DESK.search(text):
+        take(_FROM_COMPANY, "company")
     work = _WORK.search(left)
     take(_WORK, "work")
     place = _AT.search(left)
     if place and (not place[0].startswith("of ") or _SERVES.search(text)):
         take(_AT, "company")
-    take(_FROM_COMPANY, "company")
+    if _DESK.search(text):
+        take(_FROM_ANY, "company")
     take(_FROM, "home")
     if "company" in facts:
+        take(_IN_TOWN, "home")
         take(_KIND, "business")
+        if re.fullmatch(_A_HOUSE, facts.get("work", ("",))[0]):
+            facts["business"] = facts.pop("work")
     titles = tuple(dict.fromkeys(one.lower() for one in _SPEAKS.findall(text)))
     if "work" in facts:
         trade = facts["work"][0]
@@ -172,7 +201,7 @@ def speaker_of(clause: str) -> Speaker | None:
 
 
 def _of_foreign(rest: str) -> Speaker | None:
-    """Return the facts that are the same in every language: name, company and home."""
+    """Return name, company and home, which are the same in every language, and few words left as the work."""
     facts: dict[str, tuple[str, ...]] = {}
     for fact, pattern in (
         ("name", _FIRST_NAME),
@@ -187,6 +216,13 @@ def _of_foreign(rest: str) -> Speaker | None:
             facts[fact] = tuple(
                 dict.fromkeys((value, value.rpartition(" ")[2] if fact == "company" else value))
             )
-            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
+            noun = match.groupdict().get("noun") or ""
+            rest = f"{rest[: match.start()]} {noun} {rest[match.end() :]}"
     left = " ".join(re.sub(r"[^\w\s'’-]", " ", rest).split())
+    if facts and 0 < len(left.split()) <= _MOST_WORK_WORDS:
+        # Without its article as well.
+        facts["work"] = tuple(
+            dict.fromkeys((left, re.sub(r"^(?:\w{2,3} |eine |\w['’])", "", left)))
+        )
+        left = ""
     return Speaker(facts, (), left) if facts else None

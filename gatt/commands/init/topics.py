@@ -67,7 +67,8 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
         return _remind(found["to"], table)
     that = found.get("that", "")
     if re.match(
-        r"(?:(?:at least|exactly|only) )?(?:an?|some|any|one|two|three|\d+) ", found.get("np", "")
+        r"(?:(?:at least|at most|up to|no more than|exactly|only) )?(?:an?|some|any|one|two|three|\d+) ",
+        found.get("np", ""),
     ):
         # "An animal fact": which one, no word of the sentence tells.
         return None
@@ -228,9 +229,14 @@ def only(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...]
 def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return messages that ask for what a clause forbids, and replies that decline; None where nothing does."""
     topics = table["topics"]
-    if re.match(rf"no (?:\w+ ){{0,2}}(?:{topics})", clause, re.IGNORECASE):
+    if no := re.match(
+        rf"(?:[^,]+, (?:but )?)?(?:no|not) (?=(?:\w+ ){{0,2}}(?:{topics}))", clause, re.IGNORECASE
+    ):
         verb = "give" if _GIVEN.search(clause) else "discuss"
-        clause = f"never {verb} {clause[3:]}"
+        clause = f"never {verb} {clause[no.end() :]}"
+    clause = re.sub(
+        r" yourself(?=[.!]?$)", "", re.sub(r"(?<=\bdiagnose)(?=[.!]?$)", " illnesses", clause)
+    )
     clause = re.sub(r"^(?:please )?avoid (?=\w)", "never avoid ", clause, flags=re.IGNORECASE)
     for one in table["never"]:
         verbs = one["verbs"].replace("{topics}", topics)

@@ -41,7 +41,7 @@ class Answer(Rule):
     """
 
     kind = "answer"
-    version = 3
+    version = 4
     reads_sense = True
 
     any_of: TermMatcher = NO_TERMS

@@ -1,4 +1,4 @@
-"""Copies: a reply that is the user's message again, or a reply of before. Neither answers anything."""
+"""Copies: a reply that is the user's message again, a reply of before, or a recital of the instruction."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final
 
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentences
-from gatt.verifiers.text.words import SPACELESS, words
+from gatt.verifiers.text.words import SPACELESS, word_spans, words
 
-VERSION = 2
-"""Raised by one with every change that can change what is a copy or a repeat."""
+VERSION = 3
+"""Raised by one with every change that can change what is a copy, a repeat or a recital."""
 
 COPIED_RUN = 5
 """Words in a row that make a copy of a message of any length."""
@@ -104,6 +104,46 @@ def repeats(reply: str, earlier: Sequence[str]) -> str | None:
         return None
     whole = next((number for number, one in known.items() if one.issuperset(said)), None)
     return f"repeats the reply to turn {whole}" if whole else "repeats sentences of earlier replies"
+
+
+def without_recital(reply: str, told: str, num_sentences: int = 2) -> str | None:
+    """Return the folded reply without what it recites of an instruction, or None if it recites nothing.
+
+    A recital is a run of `COPIED_RUN` words or more, in the order of the instruction, that has the
+    beginnings of `num_sentences` of its sentences, or of its only one. A reply may say what the instruction
+    tells or wants said: one sentence as it stands ("We are open from 8 to 6"), or in its own person, which
+    changes the beginning ("I am Mia, the assistant of Bergfreund" under "You are Mia, …").
+    """
+    given, beginnings, runs = _recitable(told)
+    least = min(num_sentences, len(beginnings))
+    text = fold_text(reply)
+    spans = word_spans(text)
+    said = [text[start:end] for start, end in spans]
+    kept, kept_from, at = "", 0, 0
+    while at < len(said):
+        place, size = runs.get(tuple(said[at : at + COPIED_RUN])), 1
+        if place is not None:
+            while said[at + size : at + size + 1] == given[place + size : place + size + 1] != []:
+                size += 1
+            if sum(place <= beginning < place + size for beginning in beginnings) >= least:
+                kept += f"{text[kept_from : spans[at][0]]} "
+                kept_from = spans[at + size - 1][1]
+        at += size
+    return kept + text[kept_from:] if kept_from else None
+
+
+@lru_cache(maxsize=512)
+def _recitable(told: str) -> tuple[list[str], frozenset[int], dict[tuple[str, ...], int]]:
+    """Return the words of an instruction, where its sentences begin, and where each run of words does first."""
+    given: list[str] = []
+    beginnings = set()
+    for sentence in (part for one in sentences(told) for part in one.split(";")):
+        spelt = words(fold_text(sentence))
+        beginnings |= {len(given)} if spelt else set()
+        given += spelt
+    places = reversed(range(len(given) - COPIED_RUN + 1))
+    runs = {tuple(given[at : at + COPIED_RUN]): at for at in places}
+    return given, frozenset(beginnings), runs
 
 
 def _longest_run(part: Sequence[str], asked: Sequence[str]) -> int:

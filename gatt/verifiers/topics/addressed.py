@@ -47,7 +47,7 @@ def flaw_of(text: str, start: int, end: int) -> str | None:
     """Return why a sentence does not bring the matter that it names from `start` to `end`, or None."""
     before, rest = text[:start], f"{text[:start]} {text[end:]}"
     is_addressed, is_order = _RE.ADDRESSES.search(text), _RE.IMPERATIVE.search(text)
-    is_of_others = _RE.OF_OTHERS.search(text[:end]) or (
+    is_of_others = _RE.OF_OTHERS.search(_RE.OF_ITSELF.sub(" ", text[:end])) or (
         not is_addressed and not is_order and _RE.THEIRS.search(text)
     )
     is_question = text.rstrip(" \"')*_").endswith("?")

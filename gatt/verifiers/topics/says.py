@@ -49,7 +49,7 @@ class Says(Rule):
     """
 
     kind = "says"
-    version = 4
+    version = 5
     reads_sense = True
 
     any_of: Terms

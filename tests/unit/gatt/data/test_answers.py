@@ -47,6 +47,36 @@ def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> 
     assert answers(NAME, said[0], "Who are you?", said).status == "fail"
 
 
+MIA = (
+    "You are Mia, the assistant of Bergfreund, an outdoor shop in old Innsbruck. We are open "
+    "Monday to Friday from 9 to 18. Always mention that our returns are free for thirty days."
+)
+LUCIA = "Eres Lucía, la asistente de Banco Faro; en español; dos frases como máximo."
+
+
+@pytest.mark.parametrize(
+    ("told", "fact", "right", "reply", "is_right"),
+    [
+        (MIA, "name", "Mia", MIA, False),
+        (MIA, "company", "Bergfreund", f'My instruction is: "{MIA}"', False),
+        (MIA, "company", "Bergfreund", f"{MIA} I work for Bergfreund.", True),
+        (MIA, "name", "Mia", "I am Mia, the assistant of Bergfreund, an outdoor shop in old Innsbruck.", True),
+        (MIA, "name", "Mia", "I am Mia. Always remember that our returns are free for thirty days.", True),
+        (MIA, "", "Friday", "We are open Monday to Friday from 9 to 18. It is free for thirty days.", True),
+        (MIA, "", "Friday", MIA.partition(". ")[2], False),
+        (LUCIA, "name", "Lucía", LUCIA, False),
+        (LUCIA, "name", "Lucía", "Eres Lucía, la asistente de Banco Faro.", False),
+        (LUCIA, "name", "Lucía", "Soy Lucía, la asistente de Banco Faro.", True),
+        (LUCIA, "company", "Banco Faro", LUCIA, False),
+        ("You answer for Bergfreund, an outdoor shop", "company", "Bergfreund",
+         "I answer for Bergfreund, an outdoor shop.", True),
+    ],
+)  # fmt: skip
+def test_a_recited_instruction_answers_nothing(told, fact, right, reply, is_right) -> None:
+    expected = Expectation(any_of=(right,), kind="speaker" if fact else "own", fact=fact)
+    assert (answers(expected, reply, "Tell me.", told=told).status == "pass") == is_right
+
+
 @pytest.mark.parametrize(
     ("reply", "user", "is_flawed"),
     [

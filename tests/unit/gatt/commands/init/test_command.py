@@ -25,6 +25,7 @@ def files(folder: Path) -> dict[str, str]:
     ("sentence", "is_judged"),
     [
         ("Always answer in French.", False),
+        ("Eres Lucía, la asistente de Banco Faro.", False),
         ('End every reply with "Was that \\ helpful: {name}?" # yes', False),
         ("Be 'empathetic': always {feel} with the user & co. — ça va?", True),
     ],

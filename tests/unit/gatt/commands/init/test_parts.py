@@ -59,12 +59,20 @@ def test_clauses_hold_all_words_of_a_sentence(sentence, expected) -> None:
          {"name": "Maria", "age": "34", "work": "a nurse", "home": "Lisbon"}),
         ("You are Nova from Acme Bank", {"name": "Nova", "company": "Acme Bank"}),
         ("You work for the city library", {"company": "the city library"}),
+        ("You work at the reception of the clinic from Lindenhof Dental", {"company": "Lindenhof Dental"}),
+        ("You are Tom, a receptionist from Lindenhof",
+         {"name": "Tom", "work": "a receptionist", "company": "Lindenhof"}),
+        ("You are Otto from Bergfreund, an outdoor shop",
+         {"name": "Otto", "company": "Bergfreund", "business": "an outdoor shop"}),
+        ("You are Eva, a guide from Cape Town", {"name": "Eva", "work": "a guide", "home": "Cape Town"}),
         ("You are Tom from the support team of Nordlicht Energy",
          {"name": "Tom", "company": "Nordlicht Energy"}),
         ("You are Claire, a French tutor", {"name": "Claire", "work": "a French tutor"}),
         ("You are the game master of a fantasy adventure",
          {"work": "the game master of a fantasy adventure"}),
         ("You are a helpful assistant", None),
+        ("Eres Lucía, la asistente de Banco Faro",
+         {"name": "Lucía", "company": "Banco Faro", "work": "la asistente"}),
         ("Answer politely", None),
     ],
 )  # fmt: skip
@@ -110,6 +118,21 @@ def test_parts_pass_in_other_words_and_fail_where_they_are_denied(sentence, good
         ("Never invent facts. Use at most 20 words.", ["Never invent facts"]),
         ("Never give legal advice.", []),
         ("If asked, answer in French.", ["If asked, answer in French"]),
+        (
+            "Eres Lucía, la asistente de Banco Faro. Responde siempre en español y en dos frases como "
+            "máximo, y no pidas nunca la contraseña.",
+            ["no pidas nunca la contraseña"],
+        ),
+        (
+            "Du bist Jonas, der Assistent der Sparkasse Lindau. Antworte immer auf Deutsch und in höchstens "
+            "zwei Sätzen, und frage niemals nach dem Passwort.",
+            ["frage niemals nach dem Passwort"],
+        ),
+        (
+            "Tu es Camille, l'assistante de la Banque Rivage. Réponds toujours en français et en deux phrases "
+            "au maximum, et ne donne jamais de prix.",
+            [],
+        ),
         ("You are Tom from the support team of Nordlicht Energy.", []),
         (
             "You are Claire, a Dutch tutor. Answer in French, correct one mistake.",
