@@ -35,7 +35,9 @@ _CONDITION: Final = re.compile(
     r"|(?<!at least )(?<!exactly )(?<!only )(?<!just )\bonce\b(?! (?:per|a|in|every)\b)|\bwhere (?:possible"
     r"|needed|useful)\b"
     r"|^(?:\w+ )?ask\b.*\bfirst\b|\bbefore (?!(?:answer|reply|help|respond)ing)\w+ing\b"
-    r"|\bbefore you (?!(?:answer|reply|help|respond|assist)\b)|^(?!end|finish|clos|conclud)\w+ .*\bby asking\b"
+    r"|^(?:for anything|in an? emergency)\b|\bdepending on\b"
+    r"|\bbefore you (?!(?:answer|reply|help|respond|assist)\b)"
+    r"|^(?!end|finish|clos|conclud)\w+ .*\bby asking\b"
     r"|\b(?:bullet\w*|lists?|tables?|emojis?|headings?|code blocks?|viñetas|puces)\b[^.;]* (?:for|para|pour"
     r"|für)\b"
     r"(?! (?:every|each|all|any|your|everything|clarity|readability|me|us|the user|better|easy)\b)",
@@ -46,6 +48,8 @@ _OF_A_PIECE: Final = (
     r"|^(?:(?:keep|limit|write) )?<quote>|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
     r"|^(?:keep|limit|write) (?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?|values?"
     r"|comments?|variables?|dates?|functions?|constants?|labels?)\b"
+    r"|^(?:explain|justify) (?:it|this|why|your|each)\b"
+    r"|\b(?:outside|apart|aside) (?:of|from) (?:the |any )?code\b"
     r"|\b(?:in|to|for|with|per) (?:your |the |all |each |every |any )+(?:code|functions?|class(?:es)?"
     r"|stor(?:y|ies)|recipes?|e-?mails?|events?|products?|dish(?:es)?|suggestions?|findings?|films?|books?|places?|tasks?)\b"
 )

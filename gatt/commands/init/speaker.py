@@ -10,7 +10,9 @@ from typing import Final
 _NAME: Final = (
     r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|the (?=[A-Z][a-z]+(?:,|$))|de|van|von|der|da))*(?<! the)"
 )
-_COMPANY: Final = r"(?!\d+(?:[ ,.]|$))[A-Z0-9][\w'’&-]*(?: (?:[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
+_COMPANY: Final = (
+    r"(?!\d+(?:[ ,.]|$))[A-Z0-9][\w'’&-]*(?: (?:(?:[dl]['’])?[A-Z0-9][\w'’&-]*|&|and (?=[A-Z])))*"
+)
 _ROLE: Final = re.compile(
     r"(?i:^(?:please |always |from now on,? |i want you to |your job is to |you (?:will|must"
     r"|should) )*(?:you are|you['’]re"
@@ -27,7 +29,7 @@ _AGE: Final = re.compile(
     r"(?:^|, )(?P<age>\d{1,3})(?: years old)?(?=,|$| and\b)|\b(?P<years>\d{1,3}) years old\b"
 )
 _WORK: Final = re.compile(
-    r"(?:^ *|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:[A-Z][a-z]+ )?[a-z][\w'’ -]*?"
+    r"(?:^ *|, |and )(?P<work>(?:the|an?|our) (?!shop\b|company\b)(?:(?!AI\b)[A-Z]\w+ )?[a-z][\w'’ -]*?"
     r"(?: of (?:an?|this|our) [a-z][\w'’ -]*?)?)"
     r"(?= (?:of|at|for|from|in|named|called|who|with)\b|,|$| and )"
 )

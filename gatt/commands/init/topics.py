@@ -29,6 +29,7 @@ _DETERMINERS: Final = frozenset(
         "are",
         "we",
         "it",
+        "you",
         "of",
         "to",
         "for",
@@ -66,6 +67,9 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
     if found.get("to"):
         return _remind(found["to"], table)
     that = found.get("that", "")
+    if re.search(r"\b(?:not|never|no)\b|n['’]t\b", that):
+        # "That you are not a doctor": `says` takes what is denied for not said.
+        return None
     if re.match(
         r"(?:(?:at least|at most|up to|no more than|exactly|only) )?(?:an?|some|any|one|two|three|\d+) ",
         found.get("np", ""),
