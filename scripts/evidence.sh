@@ -94,6 +94,7 @@ stage_qwen_perplexity() { # of plain dialogues, to results/qwen/perplexity.json
   gatt perplexity --config "$files/perplexity.yaml" --output=results/qwen/perplexity.json ${DTYPE:+--engine.dtype="$DTYPE"}
 }
 stage_targets() { # what recipe.yaml and the demo train on, rewritten by the 1.5B
+  mkdir -p results/recipes
   run targets targets
   pack "$out/targets/samples.jsonl" results/recipes/targets.jsonl.gz
   head -n 48 "$out/targets/samples.jsonl" >"$out/targets/demo.jsonl"
@@ -118,12 +119,11 @@ stage_recipes_own() { # the same adapters in their own chat, and after slips
 }
 stage_s_ifeval() { # S_IFEVAL=sys_ifeval.jsonl of RealGuardrails: 120 prompts, alone and behind 19 exchanges
   local n
+  mkdir -p "$out"
   for n in 0 19; do
-    mkdir -p "$out" "results/s_ifeval_$n"
-    [[ -f $out/s_ifeval_$n.jsonl ]] || gatt suite import s-ifeval "$S_IFEVAL" --exchanges $n --num 120 --output "$out/s_ifeval_$n.jsonl"
-    gatt eval --config "$files/s_ifeval.yaml" --cases="$out/s_ifeval_$n.jsonl" --turns="[$((n + 1))]" --output_dir="$out/s_ifeval_$n"
-    cp "$out/s_ifeval_$n/results.json" "results/s_ifeval_$n/"
-    xz -9 -c "$out/s_ifeval_$n/samples.jsonl" >"results/s_ifeval_$n/samples.jsonl.xz"
+    [[ -f $out/s_ifeval_$n.jsonl ]] ||
+      gatt suite import s-ifeval "$S_IFEVAL" --exchanges $n --num 120 --output "$out/s_ifeval_$n.jsonl"
+    measure s_ifeval_$n keeps s_ifeval --eval.cases="$out/s_ifeval_$n.jsonl" --eval.turns="[$((n + 1))]"
   done
 }
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo

@@ -154,8 +154,6 @@ def test_real_replies_pass(text) -> None:
     [
         "Ciao, ciao! Ciao, ciao!",
         "你好，你好！你好，你好！你好，你好！",
-        "สวัสดีครับสวัสดีครับสวัสดีครับสวัสดีครับ",
-        "Zdravstavám, zdravstavám, zdravstavám, zdravst",
         "El equipo de tradencia athletic es el equipo de tradencia athletic.",
         "Mhmmmm, your hobby is swimming, and your hobby is my hobby, and your hobby is my hobby.",
         "I'm going to the bar. As Einstein, I'm going to the bar. I'm going to the bar.",

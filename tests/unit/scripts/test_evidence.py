@@ -53,7 +53,12 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
     script = shutil.copy(EVIDENCE, tmp_path / "scripts")
     (tmp_path / "configs").mkdir()
     stand_in = write_stand_in(tmp_path / "python", STAND_IN)
-    env = {**os.environ, "PYTHON": str(stand_in), "RECORD": str(tmp_path / "record")}
+    env = {
+        **os.environ,
+        "PYTHON": str(stand_in),
+        "RECORD": str(tmp_path / "record"),
+        "S_IFEVAL": "prompts",
+    }
     listed = subprocess.run([script, "list"], capture_output=True, text=True, check=True)
     stages = listed.stdout.split()
     named = re.findall(r"scripts/evidence.sh ((?:\w+ ?)+)", PAGES.read_text(encoding="utf-8"))
@@ -78,7 +83,7 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
         elif command == "perplexity":
             config = load_config(PerplexityConfig, ROOT / words[1], words[2:])
             assert {str(path) for path in config.adapters.values()} <= adapters
-        else:
+        elif command == "run":
             run = load_run(ROOT / words[0], words[1:])
             if training := run.config_of("train"):
                 adapters.add(str(training.output_dir / "adapter"))

@@ -188,7 +188,7 @@ def test_the_length_policy_keeps_the_turns_that_say_what_holds() -> None:
     whole = written_out(build_combs(tokenizer, one))
     limit = max(row.num_tokens for row in whole[:5])
     built = build_combs(tokenizer, one, max_length=limit)
-    assert (built.num_targets, built.dropped_targets) == (8, ())
+    assert (len(built.targets), built.dropped_targets) == (8, ())
     texts = [tokenizer.decode(row.trunk) for row in written_out(built)]
     assert len(texts) == 8
     assert all("You enjoy tennis." in text for text in texts)
@@ -205,7 +205,7 @@ def test_a_target_without_room_for_the_change_is_dropped_with_a_line() -> None:
     sizes = [row.num_tokens for row in written_out(build_combs(tokenizer, one))]
     # Nothing but turns that say what holds stands in front of turn 4.
     built = build_combs(tokenizer, one, max_length=sizes[3] - 1)
-    assert built.num_targets == 3
+    assert len(built.targets) == 3
     assert built.num_exchanges_dropped == 0
     assert built.dropped_targets == (
         f"sample 's-1': {sizes[3]} tokens with turn 1, turn 2, turn 3 and turn 4 alone, more "
