@@ -36,7 +36,7 @@ class RoleRule(Rule):
     """
 
     kind = "role"
-    version = 3
+    version = 4
 
     names: TermMatcher = NO_TERMS
     companies: TermMatcher = NO_TERMS
