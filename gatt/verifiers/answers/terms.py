@@ -94,7 +94,8 @@ class Term:
 
     def _inside(self, said: tuple[Token, ...], at: int, num_words: int) -> bool | None:
         """Return whether what stands inside a term counts as a word there; None if it cannot stand there."""
-        if said[at].kind == "mark" and said[at].text in self._points:
+        is_filler = said[at].text in _WORDS.fillers and len(self.tokens) > 2
+        if is_filler or (said[at].kind == "mark" and said[at].text in self._points):
             return False
         is_listed = "," in self.text
         if not (is_listed or self.is_spelt):
