@@ -136,11 +136,10 @@ def check_forms(entry: Entry) -> list[str]:
         form = entry.draw(rng)
         # An only form gets more of them.
         plain = rng.sample(_plain_replies(), NUM_PLAIN if entry.variants else 5 * NUM_PLAIN)
-        if form.utterances:
-            # Other parts ask for a sentence beside the form.
-            plain = [f"{reply} {rng.choice(form.utterances)}" for reply in plain]
+        # Other parts may ask for a sentence beside the form.
+        whole = [f"{r} {rng.choice(form.utterances)}" for r in plain] if form.utterances else plain
         made = [
-            text for reply in plain if form.program and (text := apply_program(form.program, reply))
+            text for reply in whole if form.program and (text := apply_program(form.program, reply))
         ]
         num_made += len(made)
         problems = _failing(form.verifiers, made, "what the program makes,")

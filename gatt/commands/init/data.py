@@ -94,16 +94,16 @@ def data_of(folder: Path, dialogues: Path | None, faq: Path | None) -> Data:
     data = _numbers(own, _beside(folder, dialogues))
     if faq is None:
         return data
-    both = [*own, *_of_faq(faq)]
+    # Nearly every turn asks: small talk stands in the user's own dialogues.
+    num_asked = min(_FAQ_TURNS[1] - 1, len(read_faq(faq)))
+    both = [*own, *_of_faq(faq, tuple(range(1, num_asked + 1)))]
     text = "".join(json.dumps(one.as_dict(), ensure_ascii=False) + "\n" for one in both)
     merged = _numbers(both, "{here}/dialogues.jsonl")
     return replace(merged, text=text)
 
 
-def _of_faq(path: Path) -> Iterable[Dialogue]:
+def _of_faq(path: Path, asked: tuple[int, ...] | None = None) -> Iterable[Dialogue]:
     fewest, most = _FAQ_TURNS
-    # Nearly every turn asks: small talk stands in the user's own dialogues.
-    asked = tuple(range(1, min(most - 1, len(read_faq(path))) + 1))
     config = SourceConfig(
         name="faq", path=str(path), min_turns=fewest, max_turns=most, num=40, asked=asked
     )
