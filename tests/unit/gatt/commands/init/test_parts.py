@@ -207,3 +207,10 @@ def test_init_takes_the_users_dialogues_and_faq_and_its_catalogue_passes(tmp_pat
     # The user's own dialogues have small talk: the others ask at nearly every turn.
     assert {"expect" in message for messages in of_faq for message in messages[:10:2]} == {True}
     assert load_dialogues(synth.source, "train")[1].num_kept > 0
+
+
+def test_an_faq_alone_needs_as_many_questions_as_its_runs_ask(tmp_path, capsys) -> None:
+    faq = tmp_path / "faq.csv"
+    faq.write_text("question,must_contain\nWhat is it?,tea\n", "utf-8")
+    assert main(["init", str(tmp_path / "bot"), "--faq", str(faq), "--instruction", MIA]) == 2
+    assert "more than the 1 questions" in capsys.readouterr().err
