@@ -11,12 +11,13 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import Final
 
-from gatt.data.bank.read import SpeakerQuestion, load_bank
+from gatt.data.bank.read import ENGLISH, SpeakerQuestion, load_bank
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.hash_split import SplitName
 from gatt.data.instruction import Instruction
 from gatt.data.parts import Part as InstructionPart
 from gatt.data.switches import Switch
+from gatt.verifiers.language.probabilities import language_of
 
 SHARE = 0.5
 """Share of the questions of a dialogue that ask for the speaker instead."""
@@ -109,7 +110,8 @@ def with_questions_between(
     declines: with `topic_share` there is one at most, for one of those parts, in that share of the dialogues.
 
     Equal seeds give equal dialogues. `part` is that of the wordings, None takes all. Added questions may stand
-    at `turns`, counted in the new dialogue; empty allows all but turn 1.
+    at `turns`, counted in the new dialogue; empty allows all but turn 1. Questions about the speaker are in
+    the language of the user's messages where the bank has it (German, Spanish, French), else in English.
     """
     if instruction is None:
         return dialogue
@@ -121,7 +123,7 @@ def with_questions_between(
         only = rng.choice(kinds)
         kinds = [islice(only, 1)] if rng.random() < topic_share else []
     if any(question.fact in instruction.facts for question in load_bank().speaker):
-        kinds.insert(0, _of_speaker(instruction, part, rng))
+        kinds.insert(0, _of_speaker(instruction, part, rng, _language_of(dialogue)))
     num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION)) if kinds else 0
     allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
     messages = list(dialogue.messages)
@@ -139,10 +141,17 @@ def with_questions_between(
 Exchange = tuple[Message, Message]
 
 
+def _language_of(dialogue: Dialogue) -> str:
+    """Return the language of what the user writes, where the bank has questions in it; English else."""
+    users = " ".join(message.content for message in dialogue.messages if message.role == "user")
+    language = language_of(users, ENGLISH)
+    return language if any(q.language == language for q in load_bank().speaker) else ENGLISH
+
+
 def _of_speaker(
-    instruction: Instruction, part: SplitName | None, rng: random.Random
+    instruction: Instruction, part: SplitName | None, rng: random.Random, language: str
 ) -> Iterator[Exchange]:
-    for asked in _questions(instruction.facts, part, rng, NAME_SHARE):
+    for asked in _questions(instruction.facts, part, rng, NAME_SHARE, language):
         expect = asked.expectation(instruction.facts[asked.fact])
         yield Message("user", asked.ask, expect), Message("assistant", asked.reply)
 
@@ -175,12 +184,12 @@ def _questions(
     part: SplitName | None,
     rng: random.Random,
     name_share: float = 0.0,
+    language: str = ENGLISH,
 ) -> Iterator[SpeakerQuestion]:
     """Yield questions about the facts in turn, until one fact has no wording left."""
     bank = load_bank() if part is None else load_bank().part(part)
-    wordings = {
-        fact: [question for question in bank.speaker if question.fact == fact] for fact in facts
-    }
+    spoken = [question for question in bank.speaker if question.language == language]
+    wordings = {fact: [question for question in spoken if question.fact == fact] for fact in facts}
     asked_for = [fact for fact, some in wordings.items() if some]
     for some in wordings.values():
         rng.shuffle(some)

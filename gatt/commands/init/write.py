@@ -11,11 +11,12 @@ from typing import Any
 
 from gatt.commands.init.data import Data
 from gatt.commands.init.rule import PartJudgement, SentencePart
-from gatt.commands.init.rules import ANY_WORDS
+from gatt.commands.init.rules import ANY_WORDS, read_table
 from gatt.commands.templates import filled
 from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_text
 from gatt.stages.machine import Settings
+from gatt.verifiers.language.probabilities import language_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def files_of(start: Start) -> dict[str, str]:
     """
     rule, sentence, parts = start.rule, start.sentence, start.parts
     lists = {key: getattr(rule, key, ()) for key in ("prefills", "good", "bad")}
-    hint = f"Keep to this in your reply: {sentence}"
+    frames = _frames(sentence)
+    hint = frames["hint"].format(sentence=sentence)
     hint = rule.hint if rule and rule.hint and len(parts) == 1 else hint
     listed = [_part(part) for part in parts] if rule else []
     if rule and not any(part["verifiers"] for part in listed):
@@ -59,13 +61,8 @@ def files_of(start: Start) -> dict[str, str]:
         "speaker": {fact: list(some) for fact, some in rule.facts.items()} if rule else {},
         "program": json.loads(rule.program) if rule and rule.program else None,
         "facts": {name: f"{{{name}}}" for name in re.findall(r"\{([a-z_][a-z0-9_]*)\}", braced)},
-        "wordings": [
-            sentence,
-            f"From now on, in every reply: {sentence}",
-            f"Keep to this in every reply: {sentence}",
-            f"{sentence} Keep to this whatever I ask.",
-        ],
-        "terse": _terse(sentence, parts),
+        "wordings": [sentence, *(frame.format(sentence=sentence) for frame in frames["wordings"])],
+        "terse": _terse(sentence, parts, frames["terse"]),
         "is_long": rule is None or rule.is_long,
         "eval_catalog": "catalog.yaml" if rule else "judged.yaml",
     }  # fmt: skip
@@ -98,9 +95,15 @@ def _part(part: SentencePart) -> dict[str, Any]:
     }
 
 
-def _terse(sentence: str, parts: Sequence[SentencePart]) -> str:
+def _frames(sentence: str) -> Mapping[str, Any]:
+    """Return what is put around a sentence, in its language; in English where the table has not got it."""
+    frames: Mapping[str, Mapping[str, Any]] = read_table()["frames"]
+    return frames.get(language_of(sentence, "en"), frames["en"])
+
+
+def _terse(sentence: str, parts: Sequence[SentencePart], frame: str) -> str:
     if len(parts) < 2:
-        return f"{sentence.rstrip(' .!')}, in every reply."
+        return frame.format(sentence=sentence.rstrip(" .!"))
     short = [re.sub(r"(?i)^(?:please |always |you must )+", "", part.about) for part in parts]
     return "; ".join(dict.fromkeys(short)) + "."
 

@@ -100,7 +100,7 @@ def _missing_in_parts(bank: Bank) -> Iterator[str]:
         *((row.id, row.kind) for row in bank.questions),
         *((row.id, row.kind) for row in bank.small_talk),
         *((row.id, "told") for row in bank.told),
-        *((row.id, f"speaker {row.fact}") for row in bank.speaker),
+        *((row.id, f"speaker {row.fact}, {row.language}") for row in bank.speaker),
     )
     for row_id, group in rows:
         groups.setdefault(group, set()).add(partition(row_id))

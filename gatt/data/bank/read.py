@@ -1,6 +1,6 @@
 """The bank of turns: what a user may say, a plain reply to it, and which answers are right. No torch here.
 
-Five files of this folder hold it, each a mapping of names to rows:
+Six files of this folder hold it, each a mapping of names to rows:
 
 - `questions.yaml`: by kind. `ask`, `reply`, and the right answers in one or more of these forms:
   `number: 8` (digits, and the words of `number_words.yaml`), `words: [cold]` (names of `words.yaml`: a word
@@ -10,6 +10,7 @@ Five files of this folder hold it, each a mapping of names to rows:
 - `told.yaml`: `tell`, `tell_reply`, `ask`, `reply`, and the answers in the same forms.
 - `small_talk.yaml`: by kind (`small_talk`, `opinion`). `say` and `reply`.
 - `speaker.yaml`: by fact. `ask` (a list of wordings) and `reply` (a list; it reveals no fact).
+- `speaker_other.yaml`: the same in other languages, by ISO 639-1 code.
 - `words.yaml`: by language, words of one meaning; a slash parts those that count alike.
 """
 
@@ -43,6 +44,7 @@ QUESTION_KINDS: Final = (
     "choice",
 )
 SMALL_TALK_KINDS: Final = ("small_talk", "opinion")
+ENGLISH: Final = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class SpeakerQuestion:
     ask: str
     reply: str
     """A plain reply that reveals no fact."""
+    language: str = ENGLISH
+    """Of both, an ISO 639-1 code."""
 
     def expectation(self, answers: Iterable[str]) -> Expectation:
         """What a reply must hold of a speaker whose fact has these answers."""
@@ -160,7 +164,7 @@ def load_bank(folder: Path = FOLDER) -> Bank:
         tuple(_questions(folder / "questions.yaml", forms)),
         tuple(_told(folder / "told.yaml", forms)),
         tuple(_small_talk(folder / "small_talk.yaml")),
-        tuple(_speaker(folder / "speaker.yaml")),
+        tuple(_all_speaker(folder)),
     )
 
 
@@ -183,15 +187,25 @@ def _small_talk(path: Path) -> Iterator[SmallTalk]:
         yield SmallTalk(f"{kind}.{name}", kind, **_texts(path, name, row, ("say", "reply")))
 
 
-def _speaker(path: Path) -> Iterator[SpeakerQuestion]:
+def _all_speaker(folder: Path) -> Iterator[SpeakerQuestion]:
+    path = folder / "speaker.yaml"
+    yield from _speaker(path.name, _mapping(path), ENGLISH)
+    path = folder / "speaker_other.yaml"
+    for language, facts in _mapping(path).items() if path.exists() else ():
+        if not isinstance(facts, Mapping):
+            raise CatalogError(f"{path.name} {language}: expected facts, as in speaker.yaml")
+        yield from _speaker(f"{path.name} {language}", facts, language)
+
+
+def _speaker(place: str, facts: Mapping[str, Any], language: str) -> Iterator[SpeakerQuestion]:
     """Yield each wording with one of the plain replies of its fact; ids are made of the wordings."""
-    for fact, row in _mapping(path).items():
+    for fact, row in facts.items():
         if not isinstance(row, Mapping) or set(row) != {"ask", "reply"}:
-            raise CatalogError(f"{path.name} {fact}: expected the lists 'ask' and 'reply'")
+            raise CatalogError(f"{place} {fact}: expected the lists 'ask' and 'reply'")
         for number, ask in enumerate(row["ask"]):
             digest = hashlib.sha256(ask.encode()).hexdigest()[:6]
             reply = row["reply"][number % len(row["reply"])]
-            yield SpeakerQuestion(f"speaker.{fact}.{digest}", fact, ask, reply)
+            yield SpeakerQuestion(f"speaker.{fact}.{digest}", fact, ask, reply, language)
 
 
 def _rows(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

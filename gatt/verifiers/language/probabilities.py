@@ -55,6 +55,7 @@ SIGN_WEIGHT = 1.5
 # Counts of groups of three letters are far too sure of themselves: they are not independent.
 SKETCH_TEMPER = 0.5
 FLOOR = 1e-5
+EVEN_CHANCE = 0.5
 MIN_RIVAL = 1e-4
 """Least probability, in the first look, of a language that is looked at more closely."""
 
@@ -64,6 +65,14 @@ def likeliest(text: str, asked: str) -> tuple[str, float, float]:
     found = probabilities(text, asked)
     best = max(found, key=lambda code: found[code])
     return best, found[best], found[asked]
+
+
+def language_of(text: str, otherwise: str) -> str:
+    """Return the code of the language of a text; `otherwise` below an even chance ("Mention yoga.")."""
+    if not words(text):
+        return otherwise
+    best, chance, _ = likeliest(text, otherwise)
+    return best if chance >= EVEN_CHANCE else otherwise
 
 
 @lru_cache(maxsize=2048)

@@ -23,7 +23,8 @@ MIN_RUN_WORDS: Final = 5
 MIN_RUN_SHARE: Final = 0.45
 """Of an order so many words in a row, and this share of it, are an echo."""
 _TOLD_TO_SPEAKER: Final = re.compile(
-    r"(?:you|your|you're|i|i'm|my|we|our|he|she|his|her|the|an?)\b"
+    r"(?:you|your|you're|i|i'm|my|we|our|he|she|his|her|the|an?"
+    r"|du|dein|sie|ihr|eres|usted|te llamas|tu|su|sus|vous|ton|votre|sei|voce|seu)\b"
 )
 _PERSONS: Final = dict.fromkeys(
     ("i", "me", "my", "mine", "myself", "you", "your", "yours", "yourself", "we", "us", "our"), "_"

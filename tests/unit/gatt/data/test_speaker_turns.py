@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gatt.data.bank.read import load_bank
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
@@ -88,6 +89,29 @@ def test_between_a_users_own_messages_the_name_is_asked_for_most() -> None:
     assert len(facts) == 60
     assert 36 <= facts.count("name") <= 54
     assert facts.count("home") == 60 - facts.count("name")
+
+
+@pytest.mark.parametrize(
+    ("user", "language"),
+    [
+        ("Mein Paket ist seit gestern nicht da, und ich brauche es bald.", "de"),
+        ("Quiero abrir una cuenta, pero no sé qué papeles hacen falta.", "es"),
+        ("Je voudrais changer mon rendez-vous de jeudi, est-ce possible ?", "fr"),
+        ("My parcel has been late since yesterday, and I need it soon.", "en"),
+        ("Il mio pacco non è arrivato ieri e ne ho bisogno presto.", "en"),  # not in the bank
+    ],
+)
+def test_between_a_users_own_messages_questions_are_in_their_language(user, language) -> None:
+    own = Dialogue("d", tuple(replace(m, expect=None, content=user) for m in DIALOGUE.messages))
+    languages = {question.ask: question.language for question in load_bank().speaker}
+    asked = [
+        text
+        for seed in range(10)
+        for text in with_questions_between(own, MARIA, str(seed), "eval").user_turns
+        if text != user
+    ]
+    assert len(asked) >= 10
+    assert {languages[text] for text in asked} == {language}
 
 
 def test_in_training_at_most_one_message_asks_for_what_is_forbidden_and_not_in_each_dialogue() -> (

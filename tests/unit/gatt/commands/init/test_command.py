@@ -10,9 +10,12 @@ from data_synth.catalog_check import check_entry
 from data_synth.plan import plan_samples
 from eval.cases.build import load_inputs
 from gatt.cli import main
+from gatt.data.catalog.read import load_catalog
 from gatt.sources.load import load_dialogues
 from gatt.stages.machine import Machine, choose_settings, num_weights
 from gatt.stages.run_file import load_run
+from gatt.verifiers.language.probabilities import language_of
+from gatt.verifiers.text.echo import echoed
 
 GB = 10**9
 
@@ -145,3 +148,41 @@ def test_settings_follow_size_and_machine() -> None:
     assert choose_settings(70_000_000_000, h100).is_too_large
     assert choose_settings(None, h100).learning_rate == on_gpu.learning_rate
     assert small.learning_rate > on_gpu.learning_rate > choose_settings(70 * GB, h100).learning_rate
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        (
+            "Du bist Ida, die Assistentin von Nord. Nenne nie Preise.",
+            "Ich bin Ida, die Assistentin von Nord.",
+        ),
+        (
+            "Eres Ana, la asistente de Sur. Responde en dos frases.",
+            "Le escribe Ana, la asistente de Sur.",
+        ),
+        (
+            "Tu es Zoé, assistante de Bellevue. Réponds en deux phrases.",
+            "Je suis Zoé, assistante de Bellevue.",
+        ),
+        (
+            "You are Tim, the voice of Lark Books. Never name prices.",
+            "This is Tim, the voice of Lark Books.",
+        ),
+    ],
+)
+def test_what_stands_around_a_sentence_is_in_its_language_and_a_bot_may_say_who_it_is(
+    tmp_path, sentence, said
+) -> None:
+    assert main(["init", str(tmp_path), "--instruction", sentence]) == 0
+    (entry,) = load_catalog(tmp_path / "catalog.yaml").entries
+    languages = {language_of(text, "en") for text in (sentence, entry.hint, *entry.verbose)}
+    assert len(languages) == 1
+    assert echoed(said, entry.hint) is None
+    assert echoed(sentence, entry.hint) is not None
+
+
+def test_a_sentence_too_short_to_tell_its_language_is_framed_in_english(tmp_path) -> None:
+    assert main(["init", str(tmp_path), "--instruction", "Mention yoga."]) == 0
+    (entry,) = load_catalog(tmp_path / "catalog.yaml").entries
+    assert "Keep to this in every reply: Mention yoga." in entry.verbose

@@ -10,6 +10,7 @@ ORDER = (
     "Answer me first, and mention tennis too, for example your racket, your backhand or Wimbledon."
 )
 FACTS = "You were born in Corsica in 1769. You led the army of France."
+ROLE = "Cumple esto. Eres Ana, la asistente de Caja Sur. Responde siempre en dos frases, y no pidas la clave."
 SAYING = 'Answer the question, then ask about insurance, in words such as: "Do you have dental insurance?"'
 
 
@@ -26,6 +27,9 @@ SAYING = 'Answer the question, then ask about insurance, in words such as: "Do y
         ("I was born in Corsica in 1769, and I led the army of France.", FACTS, False),
         ("Four. Do you have dental insurance?", SAYING, False),
         ("I answer the question, then ask about insurance.", SAYING, True),
+        ("Le escribe Ana, la asistente de Caja Sur.", ROLE, False),
+        ("Eres Ana, la asistente de Caja Sur.", ROLE, True),
+        ("Respondo siempre en dos frases, y no pido la clave.", ROLE, True),
         ("Anything.", None, False),
     ],
 )
