@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gatt.data.expectation import Expectation
-from gatt.data.own_facts import says_its_own
+from gatt.data.own_facts import VERSION as WHOSE_VERSION
+from gatt.data.own_facts import says_its_own, says_the_users
+from gatt.verifiers.answers.order import VERSION as ORDER_VERSION
+from gatt.verifiers.answers.order import is_turned_round
 from gatt.verifiers.answers.rule import Answer, also_counts
 from gatt.verifiers.base import Verdict
 from gatt.verifiers.rule import Span
@@ -19,7 +22,7 @@ from gatt.verifiers.text.degenerate import NO_LETTERS, degenerate
 
 ANSWERS: Final = "answers"
 """The name under which the verdict stands."""
-VERSION: Final = Answer.version + COPYING_VERSION
+VERSION: Final = Answer.version + COPYING_VERSION + ORDER_VERSION + WHOSE_VERSION
 """Changes with every rule that can change the verdict, the user's own verifiers aside."""
 
 _HOW_MANY: Final = re.compile(r"\bhow many (?P<things>[a-z]+)", re.IGNORECASE)
@@ -59,7 +62,7 @@ def answers(
     status = overall(verdicts)
     shown = next(verdict for verdict in verdicts if verdict.status == status)
     if status == "pass":
-        wrong = _counts_otherwise(expectation, reply, user) or _of_another(expectation, reply)
+        wrong = _counts_otherwise(expectation, reply, user) or _of_another(expectation, reply, user)
         copied = None if _brings_an_answer(expectation, reply, user) else copy_of(reply, user)
         if flaw := wrong or copied or _recites(expectation, reply, told):
             return _verdict("fail", flaw)
@@ -106,16 +109,25 @@ def _counts_otherwise(expectation: Expectation, reply: str, user: str) -> str | 
     return also_counts(build(_spec(expectation)), reply, asked["things"].lower())
 
 
-def _of_another(expectation: Expectation, reply: str) -> str | None:
-    """Return a reason if a reply says the speaker's fact of somebody else ("You enjoy tennis."), else None."""
-    if expectation.kind != "speaker" or not expectation.any_of:
+def _of_another(expectation: Expectation, reply: str, user: str) -> str | None:
+    """Return why a reply says the right answer of something else each time, or None.
+
+    Of somebody else: a fact of the speaker of the user ("You enjoy tennis."), a fact that the user told of the
+    speaker ("I lost my umbrella."). Of something else: in the wrong order, see `is_turned_round`.
+    """
+    if not expectation.any_of:
         return None
     rule = build(_spec(expectation))
     assert isinstance(rule, Answer)
-    own = any(
-        says_its_own(reply, span, expectation.fact) for span in _whole(rule.meant(reply), reply)
-    )
-    return None if own else "says it of somebody else"
+    spans = list(_whole(rule.meant(reply), reply))
+    if expectation.kind == "speaker":
+        is_theirs = any(says_its_own(reply, span, expectation.fact) for span in spans)
+        return None if is_theirs else "says it of somebody else"
+    if expectation.kind == "told" and not any(says_the_users(reply, span) for span in spans):
+        return "says it of itself"
+    if all(is_turned_round(user, reply, span) for span in spans):
+        return "has it in the wrong order"
+    return None
 
 
 def _recites(expectation: Expectation, reply: str, told: str) -> str | None:

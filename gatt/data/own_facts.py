@@ -1,4 +1,4 @@
-"""Whether a reply says a fact of its own speaker: "I live in Lisbon", not "You live in Lisbon"."""
+"""Whose fact a reply says: its own speaker's ("I live in Lisbon"), or the user's ("You lost your umbrella")."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
 
+VERSION: Final = 1
+"""Raised by one with every change that can change whose fact it is."""
 MOST_FRAGMENT_WORDS: Final = 5
 """Words of a sentence that may name a fact without an "I": "In Lisbon, Portugal."."""
 _MOST_WORDS_BETWEEN: Final = 3
@@ -36,6 +38,21 @@ _NAME_BEHIND: Final = re.compile(
     r"^\W*(?:here|speaking|at your service|is (?:my|the) name|it is|'s the name)\b"
 )
 
+_ASIDE: Final = re.compile(
+    r"\b(?:i|we)(?:'m|'d| am|'ll| will| can| would| do)? ?(?:still )?"
+    r"(?:think|believe|remember|recall|know|guess|hope|say|see|do|understand|answer|tell|sure|glad|happy|sorry)\b"
+    r"|\blet me \w+|\bmy (?:memory|knowledge|notes?|mind|pleasure|best|answer|apologies)\b"
+)
+"""What a speaker says of itself around an answer."""
+_OWN_IN_ENGLISH: Final = _FIRST_PERSON
+_OWN_ELSEWHERE: Final = re.compile(
+    r"\b(?:mon|ma|notre|mi|mis|nuestr[oa]s?|mein(?:e[mnrs]?)?|unser(?:e[mnrs]?)?|meus?|minhas?|noss[oa]s?|mi[oae])\b"
+)
+_YOURS: Final = re.compile(
+    r"\b(?:you|your|you're|yours|u|ur|tu|toi|ton|ta|tes|vous|votre|vos|tus?|sus?|usted(?:es)?|vuestr[oa]s?|du|dich|dir"
+    r"|dein(?:e[mnrs]?)?|sie|ihnen|ihr(?:e[mnrs]?)?|voces?|seus?|suas?|teus?|tuas?|tuo|tua|tuoi|tue|vostr[oaie])\b"
+)
+
 
 def says_its_own(reply: str, span: Span, fact: str) -> bool:
     """Return whether an English reply says the fact at `span` of its own speaker; True in other languages.
@@ -58,12 +75,29 @@ def says_its_own(reply: str, span: Span, fact: str) -> bool:
             return (
                 fact != "name" or len(words(before)) <= 1 or bool(_NAME_TIE.search(_last(before)))
             )
-    if not any(word in _ENGLISH_MARKS or word == "i" for word in spelt):
+    if not _is_english(sentence):
         return True
     if fact == "name":
         return bool(_NAME_TIE.search(_last(before)) or _NAME_BEHIND.search(behind))
     is_only_liked = fact != "hobby" and bool(_ONLY_LIKED.search(before))
     return bool(_FIRST_PERSON.search(sentence)) and not is_only_liked
+
+
+def says_the_users(reply: str, span: Span) -> bool:
+    """Return whether a reply says the fact at `span` of the user, who told it: not "I lost my umbrella".
+
+    False where its sentence has an "I" or "my" of the speaker, and no "you" or "your"; "I think" is none.
+    """
+    start, end = next(
+        ((s, e) for s, e in sentence_spans(reply) if s <= span[0] < e), (0, len(reply))
+    )
+    sentence = _ASIDE.sub(" ", fold_text(reply[start:end]))
+    is_own = _OWN_IN_ENGLISH if _is_english(sentence) else _OWN_ELSEWHERE
+    return not is_own.search(sentence) or bool(_YOURS.search(sentence))
+
+
+def _is_english(sentence: str) -> bool:
+    return any(word in _ENGLISH_MARKS or word == "i" for word in words(sentence))
 
 
 def _last(before: str) -> str:

@@ -40,6 +40,53 @@ def test_verdict_of_a_turn(expected: dict[str, Any], user: str, reply: str, stat
     assert answers(Expectation(**expected), reply, user).status == status
 
 
+@pytest.mark.parametrize(
+    ("reply", "is_right"),
+    [
+        ("Your dog is called Rex.", True),
+        ("Rex.", True),
+        ("I think it is Rex.", True),
+        ("I remember: Rex, and I'm glad that I do.", True),
+        ("My dog is called Rex, and yours is Rex too.", True),
+        ("Ton chien s'appelle Rex, et le mien aussi.", True),
+        ("Seu cachorro se chama Rex.", True),
+        ("My dog is called Rex.", False),
+        ("I said that my dog's name is Rex.", False),
+        ("Mon chien s'appelle Rex.", False),
+        ("Mein Hund heißt Rex.", False),
+        ("Mi perro se llama Rex.", False),
+        ("MEU CACHORRO SE CHAMA REX.", False),
+    ],
+)
+def test_what_the_user_told_is_said_of_the_user(reply: str, is_right: bool) -> None:
+    told = Expectation(any_of=("Rex",), kind="told")
+    assert (answers(told, reply, "What is my dog's name?").status == "pass") == is_right
+
+
+@pytest.mark.parametrize(
+    ("asked", "right", "reply", "is_right"),
+    [
+        ("Which letter comes before D?", "C", "C comes before D.", True),
+        ("Which letter comes before D?", "C", "B is before C, and C is before D.", True),
+        ("Which letter comes before D?", "C", "D comes after C.", True),
+        ("Which letter comes before D?", "C", "Avant D vient C.", True),
+        ("Which letter comes before D?", "C", "D comes before C.", False),
+        ("Which letter comes before D?", "C", "D precedes the letter C.", False),
+        ("Which letter comes before D?", "C", "La lettre D vient avant la lettre C.", False),
+        ("What day follows Monday?", "Tuesday", "Monday is followed by Tuesday.", True),
+        ("What day follows Monday?", "Tuesday", "Monday follows Tuesday.", False),
+        ("What number comes after 16?", "17", "16 kommt nach 17.", False),
+        ("What number comes after 16?", "17", "Nach 16 kommt 17.", True),
+        ("How many days are in a week?", "7", "There is nothing after 7.", True),
+    ],
+)
+def test_an_answer_has_its_place_in_the_order_that_is_asked_for(
+    asked, right, reply, is_right
+) -> None:
+    expected = Expectation(any_of=(right,), kind="question")
+    assert (answers(expected, reply, asked).status == "pass") == is_right
+
+
 def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> None:
     said = ["My name is Maria."]
     assert answers(NAME, said[0], "Who are you?", said, [NAME]).status == "pass"
