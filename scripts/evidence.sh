@@ -101,12 +101,17 @@ stage_targets() { # what recipe.yaml and the demo train on, rewritten by the 1.5
   pack "$out/targets/demo.jsonl" configs/demo_samples.jsonl.gz
 }
 stage_published() { measure published joint published; } # the student of results/qwen by the yardstick of recipes
-stage_recipes() { # one data set learned in its dialogues, alone, both; sampled targets; two more seeds
-  local seed
+stage_recipes() { # one data set learned in its dialogues, alone, both; other targets and histories; pairs; more seeds
+  local seed half
   run recipe/gatt recipe
   run recipe/single_turn recipe --train.history=none
   run recipe/both recipe --train.history=both
   run recipe/sampled recipe --train.samples='[results/recipes/sampled.jsonl.gz]'
+  for half in first last; do
+    "${PYTHON:-python3}" "$files/switched_history.py" results/recipes/targets.jsonl.gz "$out/kept_$half.jsonl" "$half"
+    run "recipe/kept_$half" recipe --train.samples="[$out/kept_$half.jsonl]"
+  done
+  gatt improve "$out/recipe/gatt" --pairs.num_samples=32 ${DTYPE:+--pairs.engine.dtype="$DTYPE"} --train.bf16=true
   for seed in 1 2; do
     run "recipe/gatt_$seed" recipe --train.seed="$seed"
     run "recipe/single_turn_$seed" recipe --train.history=none --train.seed="$seed"
