@@ -33,10 +33,6 @@ The answer is: {reply}
 
 Write this answer again so that it keeps to the instruction above. Say the same, with every name, number and
 link of it and no new ones. Write only the answer.{hint}"""
-_LABEL: Final = re.compile(
-    r"^(?:(?:the |my |new |rewritten |revised )*(?:answer|reply|response)(?: is)?\s*:\s*)",
-    re.IGNORECASE,
-)
 _LABEL_LINE: Final = re.compile(r"(?P<label>[^\W\d_]+(?:['’ ][^\W\d_]+){0,4} ?:)(?:\s+|$)")
 """Up to five words and a colon: the prompt's labels in the language of the reply ("La respuesta es:")."""
 _QUOTED: Final = re.compile(r'^["“](?P<text>[^"“”]+)["”]$', re.DOTALL)
@@ -64,7 +60,7 @@ def unlabelled(text: str, own: str, instruction: str) -> str:
 
     Lines before a label repeat the prompt. A label of the instruction stays, and any if the own reply has one.
     """
-    plain = _LABEL.sub("", text.strip())
+    plain = text.strip()
     instruction = instruction.casefold()
     lines = [] if _LABEL_LINE.match(own) else plain.split("\n")
     for number, line in enumerate(lines):

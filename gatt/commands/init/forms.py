@@ -12,6 +12,9 @@ from gatt.verifiers.spec import VerifierSpec
 
 _KEYS: Final = re.compile(r"[\"“„«'‘`]\s*([^\"“”„«»'’`]+?)\s*[\"”“»'’`]")
 _BARE: Final = re.compile(r"[\w-]+")
+_ONE_BARE: Final = re.compile(
+    r"\b(?:key|field|property)(?: named| called)? (?P<key>[a-z][\w-]*)$", re.IGNORECASE
+)
 
 
 def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
@@ -24,6 +27,8 @@ def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgem
         pieces = re.split(r",? and |, ", listed)
         keys = [piece for piece in pieces if _BARE.fullmatch(piece)] if len(pieces) > 1 else []
         keys = keys if len(keys) == len(pieces) else []
+        if only := _ONE_BARE.search(found["hit"]):
+            keys = [only["key"]]
     spec = VerifierSpec("json_object", {"keys": keys, "may_be_empty": True} if keys else {})
     shown = ", ".join(f'"{key}"' for key in keys or ("answer",))
     whole = json.dumps(dict.fromkeys(keys or ("answer",), "It is there."))

@@ -106,6 +106,8 @@ def test_the_teacher_rewrites_what_no_program_can_and_facts_stay() -> None:
         ("Soll ich?\nDie Antwort ist: Ja.", "Yes.", "Ja."),
         ("Nota: ele fecha às 18:30.", "Note: it closes at 18:30.", "Nota: ele fecha às 18:30."),
         ("Helper: Four.", "Four.", "Helper: Four."),
+        ("Rewritten answer: Four.", "4.", "Four."),
+        ("Answer: Four.", "Answer: four.", "Answer: Four."),
         ("Es ist 18:30 Uhr.", "It is 18:30.", "Es ist 18:30 Uhr."),
         ('{"answer": "Four."}', "Four.", '{"answer": "Four."}'),
         ("Eins.\nZwei.", "One.\nTwo.", "Eins.\nZwei."),

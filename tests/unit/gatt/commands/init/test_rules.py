@@ -88,6 +88,8 @@ def test_only_what_asks_for_much_is_long(sentence, is_long) -> None:
     [
         ("Answer as JSON.", "answer"),
         ('Answer as a JSON object with the key "reply".', "reply"),
+        ("Reply in JSON with the key reply.", "reply"),
+        ("Reply in JSON with short keys only.", "answer"),
         ("Reply in JSON with the keys name and city.", None),
     ],
 )
