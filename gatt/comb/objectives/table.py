@@ -1,4 +1,4 @@
-"""All objectives, by name. The place in the table is the number that rows of a data set hold."""
+"""All objectives, by name. The place in the table is the number that rows of a data set hold: add at the end."""
 
 from __future__ import annotations
 
