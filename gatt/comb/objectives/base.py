@@ -1,8 +1,8 @@
 """What an objective is: a name, what it needs, and its cost from the logits of a piece of its tokens.
 
-A segment of a comb carries the name of its objective. A new objective is a class in a file of its own, a
-line in `gatt.comb.objectives.table` and a name in `gatt.train.config`; `Targets`, the one of the paper, stands here. The logits of all tokens
-are never held together: they are computed a piece at a time.
+A segment of a comb carries the name of its objective. A new objective is a class in a file of its own, a line
+in `gatt.comb.objectives.table` and a name in `gatt.train.config`; `Targets`, the one of the paper, stands here.
+The logits of all tokens are never held together: they are computed a piece at a time.
 
 Shapes: N supervised tokens of one objective, P tokens of a piece, H hidden size, V vocabulary, M metrics.
 """

@@ -1,4 +1,4 @@
-"""All objectives, by name. The place in the table is the number that rows of a data set hold: add at the end."""
+"""All objectives, by name. Rows of a data set hold the place in the table: add new ones at the end."""
 
 from __future__ import annotations
 
