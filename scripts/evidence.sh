@@ -131,6 +131,13 @@ stage_s_ifeval() { # S_IFEVAL=sys_ifeval.jsonl of RealGuardrails: 120 prompts, a
     measure s_ifeval_$n keeps s_ifeval --eval.cases="$out/s_ifeval_$n.jsonl" --eval.turns="[$((n + 1))]"
   done
 }
+stage_ability() { # IFEVAL=ifeval.jsonl: without an instruction, 200 prompts of IFEval, and 120 conversations of the bank
+  local arms='[base, gatt, single_turn, preference]'
+  mkdir -p "$out"
+  [[ -f $out/ifeval.jsonl ]] || gatt suite import ifeval "$IFEVAL" --num 200 --output "$out/ifeval.jsonl"
+  measure ifeval keeps s_ifeval --eval.cases="$out/ifeval.jsonl" --eval.turns='[1]' --eval.sampling.max_new_tokens=512
+  measure plain answers_plain recipes --eval.suite=none --eval.num_plain=120 --eval.arms="$arms" --eval.baseline=base
+}
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo
   local seed
   for seed in {1..10}; do

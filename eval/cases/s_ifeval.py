@@ -4,6 +4,8 @@ Source: `s_ifeval` of RealGuardrails (arXiv:2502.12197), from IFEval (arXiv:2311
 line with `key`, `prompt`, `instruction_id_list`, `kwargs`, and `messages` (system, user). No rule, no wording
 and no family of this project is in it. The conversation in between is this project's: questions and small
 talk of the bank, with plain replies that know nothing of the constraints.
+
+IFEval itself has the constraints in the user's message: what a model does without any instruction.
 """
 
 from __future__ import annotations
@@ -19,17 +21,23 @@ from gatt.errors import ConfigError, DataError
 from gatt.runs.store import parsed_records
 from gatt.verifiers.ifeval import IFEval
 
-FAMILY: Final = "s_ifeval"
+ROLES: Final[Mapping[str, list[str]]] = {"s-ifeval": ["system", "user"], "ifeval": ["user"]}
+"""Of the messages of a line, by benchmark."""
 
 
 def import_cases(
-    path: Path, num_exchanges: int, num: int | None = None, seed: int = 0
+    path: Path,
+    num_exchanges: int,
+    num: int | None = None,
+    seed: int = 0,
+    benchmark: str = "s-ifeval",
 ) -> list[CaseLine]:
     """Return the prompts as cases whose last turn has the constraints.
 
     Judge that turn alone: `gatt eval --cases=FILE --turns=[NUM_EXCHANGES + 1] --histories=[reference]`.
     Between the system message and each prompt stand `num_exchanges` exchanges, other ones for every prompt;
     those of a smaller number are the last of a larger one's. `num` prompts are drawn at random; None: all.
+    `benchmark` is one of `ROLES`.
 
     Raises:
         ConfigError: more exchanges than the bank has, or a number below 0.
@@ -44,17 +52,17 @@ def import_cases(
         )
     if num is not None and num < 1:
         raise ConfigError(f"num is {num}: expected at least 1")
-    lines = list(parsed_records(path, lambda _, raw: _prompt(raw), is_whole=True))
+    lines = list(parsed_records(path, lambda _, raw: _prompt(raw, benchmark), is_whole=True))
     if not lines:
         raise DataError(f"{path}: no prompt in it: expected one JSON object a line")
     prompts = [prompt for _, prompt in lines]
     if num is not None and num < len(prompts):
         chosen = sorted(random.Random(f"{seed}/prompts").sample(range(len(prompts)), num))
         prompts = [prompts[index] for index in chosen]
-    return [_case(prompt, bank, num_exchanges, seed) for prompt in prompts]
+    return [_case(prompt, bank, num_exchanges, seed, benchmark) for prompt in prompts]
 
 
-def _prompt(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _prompt(raw: Mapping[str, Any], benchmark: str) -> Mapping[str, Any]:
     """Return a line after a look at its form and its constraints."""
     try:
         roles = [message["role"] for message in raw["messages"]]
@@ -62,32 +70,38 @@ def _prompt(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         names, kwargs = raw["instruction_id_list"], raw["kwargs"]
         key = str(raw["key"])
     except (KeyError, TypeError) as error:
-        raise DataError(f"no prompt of S-IFEval: {error}") from None
-    if roles != ["system", "user"] or not all(isinstance(text, str) for text in texts):
-        raise DataError(f"key {key}: roles {roles}: expected a system and a user message")
+        raise DataError(f"no prompt of {benchmark}: {error}") from None
+    if roles != ROLES[benchmark] or not all(isinstance(text, str) for text in texts):
+        raise DataError(
+            f"key {key}: roles {roles}: expected {ROLES[benchmark]} for {benchmark}, texts as contents"
+        )
     if len(names) != len(kwargs) or not names:
         raise DataError(
             f"key {key}: {len(names)} constraints with {len(kwargs)} kwargs: expected as many"
         )
     for name, given in zip(names, kwargs, strict=True):
-        IFEval(name, given, texts[1])
+        IFEval(name, given, texts[-1])
     return {
         "key": key,
-        "system": texts[0],
-        "user": texts[1],
+        "instruction": texts[0],
+        "user": texts[-1],
         "rules": list(zip(names, kwargs, strict=True)),
     }
 
 
-def _case(prompt: Mapping[str, Any], bank: Bank, num_exchanges: int, seed: int) -> CaseLine:
+def _case(
+    prompt: Mapping[str, Any], bank: Bank, num_exchanges: int, seed: int, benchmark: str
+) -> CaseLine:
     spoken = list(_exchanges(bank, f"{seed}/{prompt['key']}"))
     between = [message for pair in spoken[:num_exchanges][::-1] for message in pair]
     return {
-        "id": f"s-ifeval-{prompt['key']}",
+        "id": f"{benchmark}-{prompt['key']}",
         "messages": [*between, {"role": "user", "content": prompt["user"]}],
         "instruction": {
-            "text": prompt["system"],
-            "family": FAMILY,
+            "text": prompt["instruction"],
+            "family": benchmark.replace("-", "_"),
+            # The user's message has it already.
+            **({} if "system" in ROLES[benchmark] else {"placement": "none"}),
             "value": prompt["key"],
             "verifiers": [
                 {

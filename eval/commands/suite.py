@@ -25,13 +25,19 @@ HELP = "list and show the suites of the evaluation, or make cases from other ben
 
 
 _IMPORTERS: Mapping[str, Callable[[argparse.Namespace], list[dict[str, Any]]]] = {
+    "ifeval": lambda args: _ifeval(args, 0),
     "multichallenge": lambda args: multichallenge.import_cases(args.path, args.axis),
     "realguardrails": lambda args: realguardrails.import_cases(args.path),
-    "s-ifeval": lambda args: s_ifeval.import_cases(args.path, args.exchanges, args.num, args.seed),
+    "s-ifeval": lambda args: _ifeval(args, 19),
     "sysbench": lambda args: sysbench.import_cases(args.path),
 }
 _JUDGE_PROMPTS: Mapping[str, Path] = {"multichallenge": multichallenge.JUDGE_PROMPT}
 """Rules and questions that a benchmark's cases need; a copy is written beside them."""
+
+
+def _ifeval(args: argparse.Namespace, default: int) -> list[dict[str, Any]]:
+    exchanges = default if args.exchanges is None else args.exchanges
+    return s_ifeval.import_cases(args.path, exchanges, args.num, args.seed, args.benchmark)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     imported.add_argument(
         "benchmark", choices=tuple(_IMPORTERS),
         help="s-ifeval: 541 system messages with constraints that the package if-verifiable judges, behind any "
-        "number of exchanges (arXiv:2502.12197); realguardrails: system messages with guardrails behind "
+        "number of exchanges (arXiv:2502.12197); ifeval: the same constraints in the user's message, "
+        "without an instruction (arXiv:2311.07911); realguardrails: system messages with guardrails behind "
         "unrelated turns (same source); multichallenge: conversations with a question about the last reply "
         "(arXiv:2501.17399); sysbench: system messages with five turns and a checklist a turn "
         "(arXiv:2408.10943)",
@@ -56,18 +63,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file to write; it must not exist",
     )  # fmt: skip
     imported.add_argument(
-        "--exchanges", type=int, default=19, metavar="N",
-        help="s-ifeval: exchanges of questions and small talk between system message and prompt (default 19: "
-        "the prompt is turn 20)",
+        "--exchanges", type=int, metavar="N",
+        help="s-ifeval, ifeval: exchanges of questions and small talk before the prompt (default 19, the "
+        "prompt is turn 20; ifeval 0)",
     )  # fmt: skip
     imported.add_argument(
         "--num",
         type=int,
         metavar="N",
-        help="s-ifeval: number of prompts, drawn at random (default: all)",
+        help="s-ifeval, ifeval: number of prompts, drawn at random (default: all)",
     )
     imported.add_argument(
-        "--seed", type=int, default=0, help="s-ifeval: seed of prompts and exchanges (0)"
+        "--seed", type=int, default=0, help="s-ifeval, ifeval: seed of prompts and exchanges (0)"
     )
     imported.add_argument(
         "--axis", choices=(*multichallenge.AXES, "all"), default=multichallenge.AXES[0],

@@ -56,6 +56,22 @@ def test_a_prompt_stands_behind_its_exchanges_and_is_judged_by_its_constraints(
     ]  # fmt: skip
 
 
+def test_constraints_in_the_users_message_are_judged_there_without_an_instruction(tmp_path) -> None:
+    path, cases = tmp_path / "ifeval.jsonl", tmp_path / "cases.jsonl"
+    user = [{"role": "user", "content": "Name 3 fruits"}]
+    path.write_text(json.dumps(line(3, messages=user)) + "\n")
+    assert main(["suite", "import", "ifeval", str(path), "--output", str(cases)]) == 0
+    (case,) = read_cases(cases)
+    assert (case.id, case.num_turns, case.dialogue.user_turns) == (
+        "ifeval-3",
+        1,
+        ("Name 3 fruits",),
+    )
+    assert json.loads(cases.read_text())["instruction"]["placement"] == "none"
+    assert [v.kind for v in case.instruction.verifiers] == ["ifeval", "ifeval"]
+    assert [len(c["messages"]) for c in import_cases(path, 2, benchmark="ifeval")] == [5]
+
+
 def test_fewer_exchanges_are_the_last_ones_of_more_and_every_prompt_has_its_own(file) -> None:
     nine, two = import_cases(file, 9), import_cases(file, 2)
     for long, short in zip(nine, two, strict=True):
