@@ -5,7 +5,7 @@
 
 In README.md and results/README.md a table stands between `<!-- table: NAME -->` and `<!-- end -->`.
 results/RUN/README.md is a page a run, from its entry in results/pages.yaml. Each cell is a rate of
-`results/RUN/results.json`, in percent; under results/ with its 95 % interval.
+`results/RUN/results.json`, in percent with its 95 % interval; column n has how many were judged.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import yaml
 from published.figures import draw_all
-from published.rates import ARMS, RESULTS, Figure, counted, percent, results, table
+from published.rates import ARMS, RESULTS, Figure, counted, num_judged, percent, results, table
 
 ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -57,12 +57,18 @@ def turns() -> str:
     """Return what each arm keeps turn by turn."""
     judged = (1, 2, 4, 8, 12, 20)
     rows = [
-        [name, label, *(percent(figure.at(arm, turn), with_interval=True) for turn in judged)]
+        [name, label, *cells(figure, arm, judged)]
         for name, figure in ROWS.items()
         for arm, label in ARMS.items()
         if figure.at(arm, 20)
     ]
-    return table(["what", "who", *(f"turn {turn}" for turn in judged)], rows)
+    return table(["what", "who", "n", *(f"turn {turn}" for turn in judged)], rows)
+
+
+def cells(figure: Figure, arm: str, turns: Sequence[int]) -> list[str]:
+    """Return how many replies were judged, over all turns "74–80", and the rate of each turn."""
+    records = [figure.at(arm, turn) for turn in turns]
+    return [num_judged(records), *(percent(record, with_interval=True) for record in records)]
 
 
 TABLES: Final = {"headline": headline, "turns": turns}
@@ -89,7 +95,7 @@ def page(run: str, entry: Mapping[str, Any]) -> str:
     def rate(match: re.Match[str]) -> str:
         metric, arm, split, turn = match.groups()
         figure = figure_of(run, {**first, "metric": metric or first["metric"]}, split)
-        return percent(figure.at(arm, int(turn)), with_interval=False)
+        return counted(figure.at(arm, int(turn)))
 
     parts = [
         f"# {run}\n\n{entry['question']}\n",
@@ -98,6 +104,7 @@ def page(run: str, entry: Mapping[str, Any]) -> str:
         *(table_of(run, each, entry.get("published", {})) for each in entry["tables"]),
         seeds_of(run, first, entry["seeds"]) if "seeds" in entry else "",
         "".join(f"- {PLACEHOLDER.sub(rate, caveat)}\n" for caveat in entry.get("caveats", ())),
+        "In brackets: 95 % intervals. n: how many were judged, at the turns with fewest and with most.\n",
         f"Made anew by `{entry['command']}`. {found['model']}, seed {found['seed']}, {found['hardware']}, "
         f"commit {found['commit']}. [All runs](../README.md).\n",
     ]
@@ -116,14 +123,13 @@ def table_of(run: str, spec: Mapping[str, Any], published: Mapping[str, Any]) ->
     for label, who in spec["rows"].items():
         arm, _, split = who.partition("/")
         figure = figure_of(run, spec, split)
-        cells = [percent(figure.at(arm, turn), with_interval=True) for turn in spec["turns"]]
-        rows.append([str(label), *cells])
+        rows.append([str(label), *cells(figure, arm, spec["turns"])])
     for arm, rates in published.items():
-        cells = [f"{rates[turn]} %" if turn in rates else "" for turn in spec["turns"]]
-        rows.append([f"*Llama 2, {ARMS[arm]}*", *cells])
+        shown = [f"{rates[turn]} %" if turn in rates else "" for turn in spec["turns"]]
+        rows.append([f"*Llama 2, {ARMS[arm]}*", "", *shown])
     title = f"{NAMES[spec['metric']]} ({HISTORIES[spec['history']]}):\n\n"
     head = [f"turn {turn}" for turn in spec["turns"]]
-    return title + table(["", *head], rows)
+    return title + table(["", "n", *head], rows)
 
 
 def seeds_of(run: str, spec: Mapping[str, Any], command: str) -> str:
@@ -131,9 +137,8 @@ def seeds_of(run: str, spec: Mapping[str, Any], command: str) -> str:
     rows = []
     for seed in sorted(int(path.name) for path in (RESULTS / run / "seeds").iterdir()):
         figure = figure_of(f"{run}/seeds/{seed}", spec, None)
-        cells = [percent(figure.at("gatt", turn), with_interval=False) for turn in spec["turns"]]
-        rows.append([str(seed), *cells])
-    head = ["seed", *(f"turn {turn}" for turn in spec["turns"])]
+        rows.append([str(seed), *cells(figure, "gatt", spec["turns"])])
+    head = ["seed", "n", *(f"turn {turn}" for turn in spec["turns"])]
     title = f"GAtt with other seeds of data, training and evaluation (`{command}`):"
     return f"{title}\n\n{table(head, rows)}"
 

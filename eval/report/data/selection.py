@@ -261,7 +261,7 @@ def few_turns(turns: Sequence[int], most: int, keep: int | None = None) -> list[
 MOST_RUNS = 3
 """Runs that the sentence names; charts and tables show the others too."""
 LEAST_REPLIES = 20
-"""Of fewer the sentence gives the counts, and says that they are too few."""
+"""Of fewer the sentence gives the counts without intervals, and says that they are too few."""
 VERBS: Mapping[str, str] = {
     "joint": "keeps its instruction and answers",
     "keeps": "keeps its instruction",
@@ -277,18 +277,22 @@ class Headline:
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """The sentence in pieces: its text, and the arm whose rate the piece is, or nothing."""
+        """The sentence in pieces: its text, and the arm whose counts the piece is, or nothing."""
         if not self.points:
             return [("No reply under an instruction was decided in this run.", "")]
         first, *others = self.points
         name = "the base model" if first.arm == BASE else arm_name(first.arm)
         pieces = [
             (f"At turn{NO_BREAK}{self.turn} {name} {VERBS[first.metric]} in ", ""),
-            (self._rate(first), first.arm),
-            ("" if self.is_small else f" of 100{NO_BREAK}replies", ""),
+            (f"{self._counts(first)}{NO_BREAK}replies", first.arm),
+            (self._interval(first), ""),
         ]
         for point in others:
-            pieces += [(f"; {self._role(point)} ", ""), (self._rate(point), point.arm)]
+            pieces += [
+                (f"; {self._role(point)} ", ""),
+                (self._counts(point), point.arm),
+                (self._interval(point), ""),
+            ]
         return [*pieces, (": too few to say more." if self.is_small else ".", "")]
 
     @property
@@ -296,12 +300,13 @@ class Headline:
         """Whether an arm has too few replies for a rate."""
         return any(point.num_decided < LEAST_REPLIES for point in self.points)
 
-    def _rate(self, point: CurvePoint) -> str:
+    def _counts(self, point: CurvePoint) -> str:
+        return f"{point.num_passed} of{NO_BREAK}{point.num_decided}"
+
+    def _interval(self, point: CurvePoint) -> str:
         if self.is_small:
-            replies = f"{NO_BREAK}replies" if point is self.points[0] else ""
-            return f"{point.num_passed} of{NO_BREAK}{point.num_decided}{replies}"
-        rate = percent(point.rate)
-        return rate.replace("<", f"fewer than{NO_BREAK}").replace(">", f"more than{NO_BREAK}")
+            return ""
+        return " " + bounds(point.low, point.high).replace("]", " %]").replace(" ", NO_BREAK)
 
     def _role(self, point: CurvePoint) -> str:
         ours = self.points[0].arm

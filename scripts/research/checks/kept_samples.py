@@ -27,11 +27,11 @@ def counted(folder: Path) -> str:
         found = Counter[str]()
         for sample in read_samples(path):
             kinds = [str(target.kind) for target in sample.targets if target.reply]
-            found.update(dialogues=1, turns=len(sample.targets), targets=len(kinds))
+            found.update(samples=1, turns=len(sample.targets), targets=len(kinds))
             found.update(kinds)
         rows.append((path.name.removesuffix(".jsonl.gz"), found))
         total.update(found)
-    columns = ("dialogues", "turns", "targets", *KINDS)
+    columns = ("samples", "turns", "targets", *KINDS)
     lines = [f"| set | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     for name, found in (*rows, ("all", total)):
         lines.append(f"| {name} | {' | '.join(f'{found[column]:,}' for column in columns)} |")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -58,6 +58,12 @@ def counted(record: Mapping[str, Any] | None) -> str:
     return (
         f"{record['num_passed']} of {record['num_decided']}, {percent(record, with_interval=True)}"
     )
+
+
+def num_judged(records: Iterable[Mapping[str, Any] | None]) -> str:
+    """Return how many replies the rates count, "74–80" where the turns differ; empty without any."""
+    nums = sorted({record["num_decided"] for record in records if record is not None})
+    return "–".join(str(num) for num in dict.fromkeys((*nums[:1], *nums[-1:])))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -125,23 +125,26 @@ ANSWERED: dict[str, Any] = {"answer": Verdict("pass", "says 8", "answers", 1), "
     [
         (
             [run(*OURS), run(*BASE), run("base", 40, 0), run("gatt", 40, 1), run("gatt", 20, 9)],
-            "At turn 8 GAtt keeps its instruction in 70 of 100 replies; without GAtt 0.",
+            "At turn 8 GAtt keeps its instruction in 14 of 20 replies [48, 85 %]; without GAtt "
+            "0 of 20 [0, 16 %].",
         ),
         (
             [run("gatt", 2, 5, history="own"), run("gatt", 2, 20), run("base", 2, 0),
              [sample(arm="gatt", turn=2, dialogue="h", split="heldout_value", status="fail")]],
-            "At turn 2 GAtt keeps its instruction in 100 of 100 replies; without GAtt 0.",
+            "At turn 2 GAtt keeps its instruction in 20 of 20 replies [84, 100 %]; without GAtt "
+            "0 of 20 [0, 16 %].",
         ),
-        ([run("base", 1, 2)], "At turn 1 the base model keeps its instruction in 10 of 100 replies."),
+        ([run("base", 1, 2)], "At turn 1 the base model keeps its instruction in 2 of 20 replies [3, 30 %]."),
         (
             [run("all_turns", 30, 10), run("base", 30, 0)],
-            "At turn 30 all_turns keeps its instruction in 50 of 100 replies; without all_turns 0.",
+            "At turn 30 all_turns keeps its instruction in 10 of 20 replies [30, 70 %]; without all_turns "
+            "0 of 20 [0, 16 %].",
         ),
         ([run("base", 4, 1, kind="probe")], "No reply under an instruction was decided in this run."),
         (
             [run("gatt", 8, 9, **ANSWERED), run("alone", 8, 20, **ANSWERED), run("base", 8, 0, **ANSWERED)],
-            "At turn 8 GAtt keeps its instruction and answers in 45 of 100 replies; asked alone the model "
-            "does in 100; without GAtt 0.",
+            "At turn 8 GAtt keeps its instruction and answers in 9 of 20 replies [26, 66 %]; asked alone "
+            "the model does in 20 of 20 [84, 100 %]; without GAtt 0 of 20 [0, 16 %].",
         ),
         (
             [run("gatt", 8, 3, 4, **ANSWERED), run("base", 8, 0, **ANSWERED)],
@@ -151,12 +154,12 @@ ANSWERED: dict[str, Any] = {"answer": Verdict("pass", "says 8", "answers", 1), "
         (
             [run("one · base", 8, 0), run("one · gatt", 8, 14), run("one · gatt", 20, 6),
              run("two · base", 8, 2), run("two · lora", 8, 10)],
-            "At turn 8 one · GAtt keeps its instruction in 70 of 100 replies; two · lora in 50; "
-            "one · base model in 0; two · base model in 10.",
+            "At turn 8 one · GAtt keeps its instruction in 14 of 20 replies [48, 85 %]; two · lora in 10 of 20 "
+            "[30, 70 %]; one · base model in 0 of 20 [0, 16 %]; two · base model in 2 of 20 [3, 30 %].",
         ),
         (
             [run("one · gatt", 8, 14), run("one · base", 4, 0), run("two · gatt", 4, 5)],
-            "At turn 8 one · GAtt keeps its instruction in 70 of 100 replies.",
+            "At turn 8 one · GAtt keeps its instruction in 14 of 20 replies [48, 85 %].",
         ),
     ],
 )  # fmt: skip
@@ -168,7 +171,8 @@ def test_the_answer_knows_its_arms_their_counts_and_intervals() -> None:
     # Wilson, 14 of 20: centre (0.7 + 0.096036) / 1.192073 = 0.667777, half 0.186747;
     # 0 of 20: high 3.841459 / 23.841459 = 0.161125.
     answer = headline(Curves(tuple(curves([*run(*BASE), *run(*OURS)]))))
-    assert [(text, arm) for text, arm in answer.parts if arm] == [("70", "gatt"), ("0", "base")]
+    named = [(" ".join(text.split()), arm) for text, arm in answer.parts if arm]
+    assert named == [("14 of 20 replies", "gatt"), ("0 of 20", "base")]
     for fact in ("14 of 20", "[48, 85]", "0 of 20", "[0, 16]"):
         assert fact in answer.detail
 
