@@ -58,6 +58,7 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
         "PYTHON": str(stand_in),
         "RECORD": str(tmp_path / "record"),
         "S_IFEVAL": "prompts",
+        "IFEVAL": "prompts",
     }
     listed = subprocess.run([script, "list"], capture_output=True, text=True, check=True)
     stages = listed.stdout.split()
@@ -83,6 +84,9 @@ def test_every_stage_asks_for_what_can_be_made_and_publishes_it(tmp_path: Path) 
         elif command == "perplexity":
             config = load_config(PerplexityConfig, ROOT / words[1], words[2:])
             assert {str(path) for path in config.adapters.values()} <= adapters
+        elif command == "improve":
+            assert f"{words[0]}/train/adapter" in adapters
+            adapters.add(f"{words[0]}/round-1/train/adapter")
         elif command == "run":
             run = load_run(ROOT / words[0], words[1:])
             if training := run.config_of("train"):
