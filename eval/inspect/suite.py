@@ -22,7 +22,7 @@ from eval.metrics.table import METRICS
 from eval.records.arms import BASE, REMINDED
 from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.verdict import RUNNER, Reply, judge_by_rules
+from eval.scoring.verdict import RUNNER, Reply, check_by_rules
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation
@@ -106,7 +106,7 @@ def judged(run: PreparedSuite, case: Case, said: Sequence[Mapping[str, Any]]) ->
         reply = by_turn.get((kind, turn), {"text": "", "finish": "context_limit", "num_tokens": 0})
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
         whole = Reply(case, turn, kind, case.user_turn(turn, kind), generation)
-        sample = judge_by_rules(whole, run.config.arms[0], "own", run.pool)
+        sample = check_by_rules(whole, run.config.arms[0], "own", run.pool)
         if (kind, turn) not in by_turn:
             why = "no reply: a limit of Inspect ended the sample before"
             sample = replace(sample, verdicts=(Verdict("undecided", why, RUNNER, 1),))

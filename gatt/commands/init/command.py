@@ -84,7 +84,9 @@ def run(args: argparse.Namespace) -> int:
     )
     files = files_of(start)
     write_new(args.folder, files)
-    judged = _judged(parts) if rule else ["judged: nothing: JUDGE marks the places in the files"]
+    judged = (
+        _what_judges(parts) if rule else ["judged: nothing: JUDGE marks the places in the files"]
+    )
     problems = []
     if rule:
         # By its entry point: this package imports none of the others.
@@ -110,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _judged(parts: Sequence[SentencePart]) -> list[str]:
+def _what_judges(parts: Sequence[SentencePart]) -> list[str]:
     """Return a line for each part: what judges it, or that nothing does."""
     lines = []
     for part in parts:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gatt.commands.init.rule import PartJudgement
+from gatt.commands.init.rule import PartChecks
 from gatt.verifiers.spec import VerifierSpec
 
 _KEYS: Final = re.compile(r"[\"“„«'‘`]\s*([^\"“”„«»'’`]+?)\s*[\"”“»'’`]")
@@ -17,7 +17,7 @@ _ONE_BARE: Final = re.compile(
 )
 
 
-def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
+def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks:
     """Return the rule that a reply is a JSON object with the keys that the clause names, if it names any."""
     told = found.get("keys", "")
     told = re.sub(r"\([^()]*\)", " ", told)
@@ -32,7 +32,7 @@ def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgem
     spec = VerifierSpec("json_object", {"keys": keys, "may_be_empty": True} if keys else {})
     shown = ", ".join(f'"{key}"' for key in keys or ("answer",))
     whole = json.dumps(dict.fromkeys(keys or ("answer",), "It is there."))
-    return PartJudgement(
+    return PartChecks(
         f"JSON with {shown}" if keys else "JSON",
         (spec,),
         hint=f"Reply with one valid JSON object with {shown}, and nothing around it.",
@@ -45,11 +45,11 @@ def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgem
     )
 
 
-def options(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
+def options(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks:
     """Return the rule that a reply is one of the answers that the clause lists, and nothing else."""
     listed = found.get("list") or found.get("list2") or found.get("list3", "")
     answers = [one.strip('"“”') for one in re.split(r",? or |, ", listed)]
-    return PartJudgement(
+    return PartChecks(
         f"one of {listed}",
         (VerifierSpec("one_of", {"options": answers}),),
         good=tuple(answers),

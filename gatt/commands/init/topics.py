@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gatt.commands.init.rule import PartJudgement
+from gatt.commands.init.rule import PartChecks
 from gatt.verifiers.spec import VerifierSpec
 
 Wordings = Mapping[str, Any]
@@ -51,14 +51,14 @@ _MOST_WORDS: Final = 4
 """Of what is to be mentioned, that a reply must hold."""
 
 
-def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
+def mention(found: Mapping[str, str], table: Wordings) -> PartChecks | None:
     """Return the rule that a reply mentions a thing: in other words, in the plural, and without denying it.
 
     `says` knows denials, `terms` talk about the task.
     """
     quoted = found.get("text") or found.get("single")
     if quoted:
-        return PartJudgement(
+        return PartChecks(
             f"names {quoted}",
             (VerifierSpec("terms", {"any_of": [quoted]}),),
             utterances=(),
@@ -88,7 +88,7 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
     params = {"any_of": head, **({"beside": beside} if beside else {})}
     if re.match(r"upsell|promot|advertis", found["hit"], re.IGNORECASE):
         # A question offers as well: "And garlic bread with it?"
-        return PartJudgement(
+        return PartChecks(
             f"offers {np}",
             (VerifierSpec("terms", {"any_of": [" ".join(spelt)]}),),
             utterances=(f"How about {np}?",),
@@ -101,7 +101,7 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
         # "Recommend a book": which one, a sentence of ours cannot say.
         texts = []
     utterances = tuple(text.format(np=np, that=that) for text in texts)
-    return PartJudgement(
+    return PartChecks(
         f"mentions {that or np}",
         (
             VerifierSpec(
@@ -114,13 +114,13 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
     )
 
 
-def _remind(deed: str, table: Wordings) -> PartJudgement:
+def _remind(deed: str, table: Wordings) -> PartChecks:
     """Return the rule that a reply tells the user to do a thing, in its main words."""
     common = {*table["stopwords"].split(), "from", "before", "after"}
     spelt = [word for word in re.findall(r"[\w'’-]+", deed) if word.lower() not in common]
     *beside, head = [_forms(word, table["synonyms"]) for word in spelt[-_MOST_WORDS:]]
     given = re.sub(r"\btheir\b", "your", deed)
-    return PartJudgement(
+    return PartChecks(
         f"reminds to {deed}",
         tuple(VerifierSpec("terms", {"any_of": words}) for words in (head, *beside)),
         utterances=tuple(text.format(deed=given) for text in table["remind"]),
@@ -128,7 +128,7 @@ def _remind(deed: str, table: Wordings) -> PartJudgement:
     )
 
 
-def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
+def ask(found: Mapping[str, str], table: Wordings) -> PartChecks:
     """Return the rule that a reply asks the user about a thing, or whether there is one."""
     topic = found.get("topic") or found.get("own", "")
     how = found.get("how", "whether").lower()
@@ -142,7 +142,7 @@ def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
     owner, is_owned, owned = topic.replace("’", "'").partition("'s ")
     params = {"topics": [owned], "beside": [[owner]]} if is_owned else {"topics": [topic]}
     spec = VerifierSpec("question_about", params)
-    return PartJudgement(
+    return PartChecks(
         f"asks about {topic}; add to topics the other words for it",
         (spec,),
         utterances=asks,
@@ -171,7 +171,7 @@ _OPEN: Final = re.compile(
 )
 
 
-def ask_never(clause: str) -> PartJudgement | None:
+def ask_never(clause: str) -> PartChecks | None:
     """Return the rule that no reply asks for a thing; None where the clause forbids no question."""
     match = _ASK_NEVER.match(clause)
     if match is None:
@@ -181,10 +181,10 @@ def ask_never(clause: str) -> PartJudgement | None:
     ]
     spec = {"kind": "not", "of": {"kind": "question_about", "topics": topics}}
     bad = (f"Please tell me your {topics[0]}.",)
-    return PartJudgement(f"never asks for {topics[0]}", (VerifierSpec.from_dict(spec),), bad=bad)
+    return PartChecks(f"never asks for {topics[0]}", (VerifierSpec.from_dict(spec),), bad=bad)
 
 
-def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | None:
+def leave_out(found: Mapping[str, str], _table: Wordings) -> PartChecks | None:
     """Return the rule that a reply does not name a thing, or any of several; None for "anything sad"."""
     quoted = found.get("text") or found.get("single")
     if quoted:
@@ -200,7 +200,7 @@ def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | Non
         ):
             return None
         terms = [term for some in _EXAMPLES.split(np) for term in _listed(some)]
-    return PartJudgement(
+    return PartChecks(
         f"leaves out {', '.join(terms)}",
         (VerifierSpec("excludes", {"terms": terms}),),
         bad=tuple(f"There is also {term}." for term in terms),
