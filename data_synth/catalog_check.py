@@ -194,8 +194,8 @@ class AskedTurn:
     def is_joint(self, entry: Entry, reply: str) -> bool:
         """Whether a reply both keeps an instruction, in whichever wording, and answers the message."""
         return overall(check_all(entry.verifiers, reply)) == "pass" and all(
-            answers(self.expect, reply, self.ask, told=told).status == "pass"
-            for told in _wordings(entry)
+            answers(self.expect, reply, self.ask, instruction=wording).status == "pass"
+            for wording in _wordings(entry)
         )
 
 

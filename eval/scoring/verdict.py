@@ -201,8 +201,8 @@ def _answer(
         return Verdict("undecided", no_reply, RUNNER, 1)
     text, earlier = reply.generation.text, reply.earlier
     before = reply.case.dialogue.expectations[: len(earlier)]
-    told = instruction.text if instruction else ""
-    return answers(expectation, text, reply.user, earlier, before, told)
+    wording = instruction.text if instruction else ""
+    return answers(expectation, text, reply.user, earlier, before, wording)
 
 
 def _echo(text: str, instruction: Instruction) -> str | None:

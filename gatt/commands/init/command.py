@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     is_away = model in PACKAGED and not PACKAGED[model].is_here
     folder = shlex.quote(str(args.folder))
     # A place for a judge takes every reply, so that its verdicts in a chat would say nothing.
-    told = "" if rule else f" --instruction {shlex.quote(sentence)}"
+    chat_option = "" if rule else f" --instruction {shlex.quote(sentence)}"
     lines = [
         f"{args.folder}: {', '.join(files)}",
         f"model: {model}, {in_words(weights)}{'' if args.model else ' (another: --model)'}",
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         *(f"catalog check: {problem}" for problem in problems),
         *(["catalog check: no problem"] if rule and not problems else []),
         f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {folder}",
-        f"then: gatt chat {folder}{told}",
+        f"then: gatt chat {folder}{chat_option}",
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0

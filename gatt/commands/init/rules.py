@@ -91,9 +91,9 @@ def find_parts(sentence: str) -> tuple[SentencePart, ...]:
     A part is judged by a rule in every reply (a form, a mention, a role that is not left), at turns that ask
     for it (facts of the speaker, what is forbidden), or by nothing.
     """
-    catalog, known = _shipped(), _plain(sentence)
+    catalog, plain = _shipped(), _plain(sentence)
     for entry in catalog.entries:
-        if known in {_plain(text) for text in (*entry.verbose, entry.terse)}:
+        if plain in {_plain(text) for text in (*entry.verbose, entry.terse)}:
             return (SentencePart(sentence.rstrip(" ."), PartChecks.of(entry, entry.value)),)
     table = read_table()
     parts = [part for one in clauses(sentence) for part in _parts_of_clause(one, catalog, table)]
@@ -313,11 +313,11 @@ def _part(
     rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog, table: Mapping[str, Any]
 ) -> PartChecks | None:
     """Return what a rule of the table makes of its hit."""
-    found = {key: value.strip() for key, value in match.groupdict().items() if value}
-    found["hit"] = match[0]
+    groups = {key: value.strip() for key, value in match.groupdict().items() if value}
+    groups["hit"] = match[0]
     if "make" in rule:
-        return _MAKERS[rule["make"]](found, table)
-    found.setdefault("topic", found.get("text") or found.get("single") or "")
+        return _MAKERS[rule["make"]](groups, table)
+    groups.setdefault("topic", groups.get("text") or groups.get("single") or "")
     if "entry" in rule:
         return PartChecks.of(catalog.entry(rule["entry"]), match[0])
     for entry in catalog.entries:
@@ -326,26 +326,26 @@ def _part(
             return PartChecks.of(entry, rule["about"].format(value=entry.value))
     if "verifier" not in rule:
         return None
-    found["code"] = CODES.get(found.get("value", "").casefold(), "")
-    wanted = VerifierSpec("language", {"language": found["code"]})
+    groups["code"] = CODES.get(groups.get("value", "").casefold(), "")
+    wanted = VerifierSpec("language", {"language": groups["code"]})
     for entry in catalog.entries:
         if entry.verifiers == (wanted,):
             # "auf Deutsch" has the examples of "in German".
             return PartChecks.of(entry, match[0])
-    number = found.get("num", "").casefold()
+    number = groups.get("num", "").casefold()
     if number:
-        found["num"] = str(_NUMBERS.get(number) or int(number))
-        found["below"] = str(int(found["num"]) - 1)
-    least = found.get("least", "").casefold()
+        groups["num"] = str(_NUMBERS.get(number) or int(number))
+        groups["below"] = str(int(groups["num"]) - 1)
+    least = groups.get("least", "").casefold()
     if least:
-        found["least"] = str(_NUMBERS.get(least) or int(least))
-    found["own_np"] = for_user(found.get("np", "your patience"))
-    made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, found)
+        groups["least"] = str(_NUMBERS.get(least) or int(least))
+    groups["own_np"] = for_user(groups.get("np", "your patience"))
+    made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, groups)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
-    if spec["kind"] == "ends_with" and found["topic"][-1:].isalnum():
+    if spec["kind"] == "ends_with" and groups["topic"][-1:].isalnum():
         # A sentence at the end may have its stop.
-        spec["any_of"] = [found["topic"], f"{found['topic']}.", f"{found['topic']}!"]
-    obey = _filled(rule.get("obey", "{reply}"), {**found, "reply": "{reply}"})
+        spec["any_of"] = [groups["topic"], f"{groups['topic']}.", f"{groups['topic']}!"]
+    obey = _filled(rule.get("obey", "{reply}"), {**groups, "reply": "{reply}"})
     return PartChecks(
         made["about"],
         (VerifierSpec.from_dict(spec),),
@@ -357,12 +357,12 @@ def _part(
     )
 
 
-def _filled(value: Any, found: Mapping[str, str]) -> Any:
+def _filled(value: Any, groups: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return re.sub(r"\{(\w+)\}", lambda name: found.get(name[1], name[0]), value)
+        return re.sub(r"\{(\w+)\}", lambda name: groups.get(name[1], name[0]), value)
     if isinstance(value, Mapping):
-        return {key: _filled(item, found) for key, item in value.items()}
-    return [_filled(item, found) for item in value] if isinstance(value, list) else value
+        return {key: _filled(item, groups) for key, item in value.items()}
+    return [_filled(item, groups) for item in value] if isinstance(value, list) else value
 
 
 def _together(parts: Sequence[PartChecks], general: tuple[str, ...]) -> PartChecks:
@@ -379,8 +379,8 @@ def _together(parts: Sequence[PartChecks], general: tuple[str, ...]) -> PartChec
     bad = dict.fromkeys((*(text for part in parts for text in part.bad), *general))
 
     def with_status(replies: Sequence[str], status: str) -> tuple[str, ...]:
-        found = [reply for reply in replies if overall(check_all(specs, reply)) == status]
-        return tuple(found[:_MOST_EXAMPLES])
+        matching = [reply for reply in replies if overall(check_all(specs, reply)) == status]
+        return tuple(matching[:_MOST_EXAMPLES])
 
     programs = [part.program for part in parts if part.program]
     return PartChecks(
