@@ -24,8 +24,6 @@ from eval.records.arms import (
 )
 from gatt.data.instruction import SPLITS
 
-SCHEMA = 3
-"""The version of `results.json` that this package writes and reads."""
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
