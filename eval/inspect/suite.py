@@ -38,7 +38,7 @@ NOT_HERE: Final = (
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
 RATES: Final = ("joint", "keeps", "answers", "survival", "probe_recall", "false_trigger")
-"""Metrics of a run; all but survival also over all turns together."""
+"""Metrics that Inspect shows of a run; those that are not cumulative also over all turns together."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
     for metric in RATES:
         rows = OutcomeColumns.of(METRICS[metric].count(samples))
         parts = {f"{metric}_turn_{turn}": part for turn, part in rows.by_turn()}
-        if parts and metric != "survival":
+        if parts and not METRICS[metric].is_cumulative:
             parts = {metric: rows} | parts
         for name, part in parts.items():
             rate = rate_of(part)

@@ -26,7 +26,7 @@ SAMPLES_FILES: Final = tuple(SAMPLES_FILE + ending for ending in ("", *COMPRESSE
 """The samples, plain or compressed; the first that exists is read."""
 RESULTS_FILE: Final = "results.json"
 RESULTS_SCHEMA: Final = 3
-"""The version of `results.json` that this package writes and reads. `gatt.commands.export.evaluation` has a copy."""
+"""The version of `results.json` that this package writes and reads; `gatt.commands.export` has a copy."""
 REPORT_FILE: Final = "report.html"
 
 

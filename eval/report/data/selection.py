@@ -260,10 +260,6 @@ MOST_RUNS = 3
 """Runs that the sentence names; charts and tables show the others too."""
 LEAST_REPLIES = 20
 """Of fewer the sentence gives the counts, and says that they are too few."""
-VERBS: Mapping[str, str] = {
-    "joint": "keeps its instruction and answers",
-    "keeps": "keeps its instruction",
-}
 
 
 @dataclass(frozen=True)
@@ -281,7 +277,7 @@ class Headline:
         first, *others = self.points
         name = "the base model" if first.arm == BASE else arm_name(first.arm)
         pieces = [
-            (f"At turn{NO_BREAK}{self.turn} {name} {VERBS[first.metric]} in ", ""),
+            (f"At turn{NO_BREAK}{self.turn} {name} {METRICS[first.metric].deed} in ", ""),
             (self._rate(first), first.arm),
             ("" if self.is_small else f" of 100{NO_BREAK}replies", ""),
         ]

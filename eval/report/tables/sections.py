@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
-from eval.metrics.table import METRICS, VACUOUS, is_pass_good
+from eval.metrics.table import METRICS, VACUOUS, is_pass_good, is_plain
 from eval.records.arms import is_untrained
 from eval.report.data.runs import Record
 from eval.report.data.selection import (
@@ -29,8 +29,6 @@ from eval.report.data.selection import (
 )
 from eval.report.tables.cells import EMPTY, Cell, Section, Table, arm_cell, row
 from eval.report.tables.training import training_section
-
-"""One of a list of `results.json`."""
 
 
 def rate_cell(point: CurvePoint | None) -> Cell:
@@ -75,7 +73,8 @@ def rate_table(curves: Curves, metric: str, *, is_main: bool = False) -> Table |
         rows.append(row(arm_cell(arm), *where, *cells, _half_life(arm, groups[key])))
     heads = ["arm", *([] if is_main else ["instructions"]), *(turn_name(metric, t) for t in turns)]
     note = METRICS[metric].note if metric in METRICS else ""
-    note = f"{curves.caption}; per cent with 95 % interval" if is_main else note
+    if is_main:
+        note = "; ".join(filter(None, (note, curves.caption, "per cent with 95 % interval")))
     title = metric_name(metric)
     return Table(title, (*heads, "half-life"), tuple(rows), note, 1 if is_main else 2)
 
@@ -94,7 +93,7 @@ def _half_life(arm: str, points: Mapping[int, CurvePoint]) -> str:
 
 def main_tables(curves: Curves) -> list[Table]:
     """Return the tables of the metrics under an instruction, totals of the main split and history."""
-    tables = (rate_table(curves, m, is_main=True) for m in curves.metrics if m != "false_trigger")
+    tables = (rate_table(curves, m, is_main=True) for m in curves.metrics if not is_plain(m))
     return [table for table in tables if table]
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from eval.commands.report import _evaluation_of
-from eval.report.data.runs import read_runs
 from eval.records.samples import RESULTS_SCHEMA
+from eval.report.data.runs import read_runs
 from gatt.cli import main
 from gatt.commands.run.folder import talk_of, training_of, with_values
 from gatt.config.load import save_config
