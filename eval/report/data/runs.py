@@ -89,7 +89,7 @@ def _read(path: Path, schema: int, command: str) -> dict[str, Any]:
 EARLIER_NAMES: Final = {"adherence": "keeps", "vacuous_adherence": "vacuous_keeps",
                         "adherence_loose": "keeps_loose",
                         "adherence_since_switch": "keeps_since_switch"}  # fmt: skip
-"""Metrics of earlier versions, and what they are called since answers are judged too."""
+"""Metrics of 0.1.0, whose finished runs a report still reads, and what they are called now."""
 
 
 def _renamed(results: dict[str, Any]) -> dict[str, Any]:

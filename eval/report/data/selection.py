@@ -108,7 +108,7 @@ def signed(value: float | None, digits: int = 0, sign: str = "") -> str:
     return format(rounded, f"{sign if rounded else ''}.{digits}f").replace("-", "−")
 
 
-def bounds(low: float | None, high: float | None, sign: str = "") -> str:
+def interval_text(low: float | None, high: float | None, sign: str = "") -> str:
     """Return an interval in per cent, "[60, 83]", empty where there is none."""
     if low is None or high is None:
         return ""
@@ -315,7 +315,7 @@ class Headline:
         """Counts and intervals of the arms in the sentence."""
         return "; ".join(
             f"{arm_name(p.arm)}: {p.num_passed} of {p.num_decided} replies, 95 % interval "
-            f"{bounds(p.low, p.high)}" + f", {p.num_undecided} undecided" * bool(p.num_undecided)
+            f"{interval_text(p.low, p.high)}{f', {p.num_undecided} undecided' * bool(p.num_undecided)}"
             for p in self.points
         )
 

@@ -17,9 +17,9 @@ from eval.report.data.selection import (
     SPLIT_NAMES,
     Curves,
     arm_name,
-    bounds,
     few_turns,
     history_name,
+    interval_text,
     metric_name,
     percent,
     rank,
@@ -36,7 +36,7 @@ def rate_cell(point: CurvePoint | None) -> Cell:
     if point is None:
         return EMPTY
     text = percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%")
-    interval = bounds(point.low, point.high).replace(" ", NO_BREAK)
+    interval = interval_text(point.low, point.high).replace(" ", NO_BREAK)
     counts = f"{point.num_passed}/{point.num_decided}"
     if not point.num_undecided:
         return Cell(text, interval, counts)
@@ -147,7 +147,7 @@ def retention_cell(
     record = next((r for r in retention if where.items() <= r.items()), None)
     if record is None or record["retention"] is None:
         return Cell("–")
-    interval = bounds(record["low"], record["high"]).replace(" ", NO_BREAK)
+    interval = interval_text(record["low"], record["high"]).replace(" ", NO_BREAK)
     counts = f"{record['num_passed']}/{record['num_alone']}"
     return Cell(f"{signed(record['retention'])}{NO_BREAK}%", interval, counts)
 
@@ -258,7 +258,7 @@ def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
         curves.where(record["history"], record["split"]),
         "all" if at is None else turn_name(record["metric"], at).removeprefix("turn "),
         signed(record["difference"], sign="+"),
-        bounds(record["low"], record["high"], sign="+"),
+        interval_text(record["low"], record["high"], sign="+"),
         _p_text(record["p_value"]),
         record["num_dialogues"],
     )
