@@ -87,7 +87,7 @@ def check_entry(entry: Entry) -> list[str]:
         if not getattr(entry, name) and not (name == "good" and entry.program)
     ]
     try:
-        problems += _judged(specs, entry.good, entry.bad)
+        problems += _wrong_verdicts(specs, entry.good, entry.bad)
         problems += check_forms(entry)
         right = [(turn, reply) for turn, reply in joint_junk(entry) if turn.is_joint(entry, reply)]
         # "Returns are free within 30 days." holds the answer to one question by chance.
@@ -143,7 +143,7 @@ def check_forms(entry: Entry) -> list[str]:
         ]
         num_made += len(made)
         problems = _failing(form.verifiers, made, "what the program makes,")
-        problems += _judged(form.verifiers, form.good, form.bad)
+        problems += _wrong_verdicts(form.verifiers, form.good, form.bad)
         problems += _passing(form.verifiers, talk_about(form), "talk about the instruction")
         if not is_ordinary(form.verifiers):
             unasked += _passing(form.verifiers, plain, f"{form.id}: plain reply")
@@ -173,7 +173,9 @@ def check_verifier(kind: str) -> list[str]:
         sets = verifier_class(kind).examples
         problems = [] if sets else ["no examples: expected at least one set"]
         for examples in sets:
-            problems += _judged([VerifierSpec(kind, examples.params)], examples.good, examples.bad)
+            problems += _wrong_verdicts(
+                [VerifierSpec(kind, examples.params)], examples.good, examples.bad
+            )
     except MissingPackageError:
         # Whoever uses the kind is told to install it.
         return []
@@ -192,8 +194,8 @@ class AskedTurn:
     def is_joint(self, entry: Entry, reply: str) -> bool:
         """Whether a reply both keeps an instruction, in whichever wording, and answers the message."""
         return overall(check_all(entry.verifiers, reply)) == "pass" and all(
-            answers(self.expect, reply, self.ask, told=told).status == "pass"
-            for told in _wordings(entry)
+            answers(self.expect, reply, self.ask, instruction=wording).status == "pass"
+            for wording in _wordings(entry)
         )
 
 
@@ -309,7 +311,9 @@ def _failing(specs: Sequence[VerifierSpec], replies: Iterable[str], what: str) -
     ]
 
 
-def _judged(specs: Sequence[VerifierSpec], good: Sequence[str], bad: Sequence[str]) -> list[str]:
+def _wrong_verdicts(
+    specs: Sequence[VerifierSpec], good: Sequence[str], bad: Sequence[str]
+) -> list[str]:
     failing = _failing(specs, good, "good reply")
     return failing + _passing(specs, bad, "bad reply") + _passing(specs, JUNK, "junk")
 

@@ -33,7 +33,7 @@ class Draw:
     """The instruction in force; None in a plain dialogue."""
     brief: str | None = None
     """Text that the teacher also reads with every message."""
-    told: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     """Messages of the dialogue up to and including the question."""
     expect: Expectation | None = None
     """What the question's reply must hold; None: nothing that a rule could check."""
@@ -106,20 +106,22 @@ def repeats_prompt(draw: Draw) -> bool:
 
     Where an answer is expected, `is_wrong` tells copies from answers.
     """
-    if draw.expect is None and draw.told and copy_of(draw.text, draw.told[-1]):
+    if draw.expect is None and draw.messages and copy_of(draw.text, draw.messages[-1]):
         return True
     reply = _plain(draw.text)
     # Much longer messages cannot be equal: skipping them saves the split into words.
     longest = 2 * len(draw.text) + 8
-    return any(_plain(message) == reply for message in draw.told if len(message) <= longest)
+    return any(_plain(message) == reply for message in draw.messages if len(message) <= longest)
 
 
 def is_wrong(draw: Draw) -> bool:
     """Whether the reply lacks what its turn expects, as far as rules can tell that it does not."""
     if draw.expect is None:
         return False
-    told = draw.instruction.text if draw.instruction else ""
-    return answers(draw.expect, draw.text, draw.told[-1], told=told).status != "pass"
+    instruction = draw.instruction.text if draw.instruction else ""
+    return (
+        answers(draw.expect, draw.text, draw.messages[-1], instruction=instruction).status != "pass"
+    )
 
 
 def declines_ordinary(draw: Draw) -> bool:
@@ -152,7 +154,7 @@ def adds_fact(draw: Draw) -> bool:
     """Whether a rewritten reply has a fact that neither the own one, the message nor the instruction has."""
     if draw.own is None:
         return False
-    allowed = [draw.own, *draw.told[-1:]]
+    allowed = [draw.own, *draw.messages[-1:]]
     if instruction := draw.instruction:
         allowed += [instruction.text, *instruction.utterances, *instruction.prefills]
         allowed += [answer for some in instruction.facts.values() for answer in some]

@@ -115,7 +115,7 @@ def sample_batch(
         limit = tokens_needed(own, sampling.max_new_tokens) if own else sampling.max_new_tokens
         replies = engine.generate(requests, replace(sampling, max_new_tokens=limit), adapter)
         for turn, generation in zip(waiting, replies, strict=True):
-            _judge(turn, generation, kind, config)
+            _check_reply(turn, generation, kind, config)
     for turn in turns:
         if turn.reply is None and turn.own is not None and turn.has_spare:
             _offer(turn, turn.own, "kept", config)
@@ -259,7 +259,9 @@ def _request(
     return GenerationRequest(key, messages, turn.sample.id, prefill)
 
 
-def _judge(turn: _Turn, generation: Generation, kind: TargetKind, config: TeacherConfig) -> None:
+def _check_reply(
+    turn: _Turn, generation: Generation, kind: TargetKind, config: TeacherConfig
+) -> None:
     """Make a draw that passes filters and verifiers the target of its turn; else note the reason."""
     turn.attempts += 1
     text = generation.text.strip()

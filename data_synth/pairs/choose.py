@@ -82,7 +82,7 @@ def chosen_pairs(drawn: Drawn, quality: QualityConfig, provenance: dict[str, Any
     """
     sample = drawn.item.sample
     judged = [
-        [_judged(drawn, turn, generation, quality) for generation in draws]
+        [_checked(drawn, turn, generation, quality) for generation in draws]
         for turn, draws in enumerate(drawn.by_turn, start=1)
     ]
     _mark_canned(judged, drawn)
@@ -99,7 +99,7 @@ def chosen_pairs(drawn: Drawn, quality: QualityConfig, provenance: dict[str, Any
     )
 
 
-def _judged(drawn: Drawn, turn: int, generation: Generation, quality: QualityConfig) -> _Reply:
+def _checked(drawn: Drawn, turn: int, generation: Generation, quality: QualityConfig) -> _Reply:
     text, num_tokens = generation.text.strip(), generation.num_tokens
     sample, dialogue = drawn.item.sample, drawn.dialogue
     instruction = sample.instruction_at(turn)

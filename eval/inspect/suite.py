@@ -22,7 +22,7 @@ from eval.metrics.table import METRICS
 from eval.records.arms import BASE, REMINDED
 from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.verdict import RUNNER, Reply, judge_by_rules
+from eval.scoring.verdict import RUNNER, Reply, check_by_rules
 from gatt.data.instruction import Entry
 from gatt.errors import ConfigError
 from gatt.generation.base import Generation
@@ -38,7 +38,7 @@ NOT_HERE: Final = (
 )  # fmt: skip
 """Keys of `gatt eval` that Inspect decides, or that mean nothing under it."""
 RATES: Final = ("joint", "keeps", "answers", "survival", "probe_recall", "false_trigger")
-"""Metrics of a run; all but survival also over all turns together."""
+"""Metrics that Inspect shows of a run; those that are not cumulative also over all turns together."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def judged(run: PreparedSuite, case: Case, said: Sequence[Mapping[str, Any]]) ->
         reply = by_turn.get((kind, turn), {"text": "", "finish": "context_limit", "num_tokens": 0})
         generation = Generation(reply["text"], reply["finish"], reply["num_tokens"])
         whole = Reply(case, turn, kind, case.user_turn(turn, kind), generation)
-        sample = judge_by_rules(whole, run.config.arms[0], "own", run.pool)
+        sample = check_by_rules(whole, run.config.arms[0], "own", run.pool)
         if (kind, turn) not in by_turn:
             why = "no reply: a limit of Inspect ended the sample before"
             sample = replace(sample, verdicts=(Verdict("undecided", why, RUNNER, 1),))
@@ -125,7 +125,7 @@ def rates_of(cases: Sequence[Sequence[Sample]]) -> dict[str, float]:
     for metric in RATES:
         rows = OutcomeColumns.of(METRICS[metric].count(samples))
         parts = {f"{metric}_turn_{turn}": part for turn, part in rows.by_turn()}
-        if parts and metric != "survival":
+        if parts and not METRICS[metric].is_cumulative:
             parts = {metric: rows} | parts
         for name, part in parts.items():
             rate = rate_of(part)

@@ -41,10 +41,18 @@ class Metric:
     """What readers call it."""
     note: str
     """What passes."""
+    deed: str = ""
+    """What a passing reply does, in the headline; empty for a metric that is never in it."""
     is_pass_good: bool = True
     """False where a pass is the error; then the pessimistic rate is the higher one."""
     is_since_switch: bool = False
     """Whether its turns count from the change of the instruction on, from 0."""
+    is_plain: bool = False
+    """Whether it counts replies of plain dialogues alone."""
+    is_lenient: bool = False
+    """Whether it is a lenient reading of another metric, beside which it stands."""
+    is_cumulative: bool = False
+    """Whether each turn counts the turns before it too; then no rate is over all turns together."""
     is_by_ability: bool = False
     """Whether it is counted too for the instructions that the model keeps alone, and for the others."""
     has_own_replies: bool = False
@@ -219,6 +227,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         count=joint,
         name="Keeps and answers",
         note="replies that keep the instruction and answer their turn",
+        deed="keeps its instruction and answers",
         is_by_ability=True,
         is_drawn=True,
     ),
@@ -226,6 +235,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         count=keeps,
         name="Keeps the instruction",
         note="replies that keep the instruction",
+        deed="keeps its instruction",
         is_by_ability=True,
         has_own_replies=True,
         is_drawn=True,
@@ -247,6 +257,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         count=survival,
         name="Survival",
         note="dialogues in which every reply asked so far kept the instruction",
+        is_cumulative=True,
     ),
     "probe_recall": Metric(
         count=probe_recall,
@@ -270,17 +281,20 @@ METRICS: Final[Mapping[str, Metric]] = {
         name="False triggers",
         note="replies that follow an instruction that was not given; lower is better",
         is_pass_good=False,
+        is_plain=True,
         has_own_replies=True,
     ),
     "answers_plain": Metric(
         count=answers_plain,
         name="Answers without an instruction",
         note="replies that hold what their turn expects, where no instruction was given",
+        is_plain=True,
     ),
     "keeps_loose": Metric(
         count=keeps_loose,
         name="Keeps the instruction, lenient reading",
         note="the same replies without a first or last line, or asterisks, that would fail them",
+        is_lenient=True,
     ),
     "keeps_since_switch": Metric(
         count=keeps_since_switch,
@@ -323,6 +337,18 @@ def is_pass_good(name: str) -> bool:
     """Whether a pass of a metric is good; True for an unknown metric."""
     metric = metric_of(name)
     return metric is None or metric.is_pass_good
+
+
+def is_plain(name: str) -> bool:
+    """Whether a metric counts replies of plain dialogues alone; False for an unknown metric."""
+    metric = metric_of(name)
+    return metric is not None and metric.is_plain
+
+
+def is_lenient(name: str) -> bool:
+    """Whether a metric is a lenient reading of another; False for an unknown metric."""
+    metric = metric_of(name)
+    return metric is not None and metric.is_lenient
 
 
 def is_since_switch(name: str) -> bool:

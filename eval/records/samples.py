@@ -25,6 +25,8 @@ SAMPLES_FILE: Final = "samples.jsonl"
 SAMPLES_FILES: Final = tuple(SAMPLES_FILE + ending for ending in ("", *COMPRESSED))
 """The samples, plain or compressed; the first that exists is read."""
 RESULTS_FILE: Final = "results.json"
+RESULTS_SCHEMA: Final = 3
+"""The version of `results.json` that this package writes and reads; `gatt.commands.export` has a copy."""
 REPORT_FILE: Final = "report.html"
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from eval.metrics.curves import ALL
-from eval.metrics.table import is_pass_good
-
-LEFT_OUT: Final = ("keeps_loose",)
-"""The strict form stands beside it."""
+from eval.metrics.table import is_lenient, is_pass_good
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +32,12 @@ def changes(results: Mapping[str, Any], arm: str) -> Iterator[Change]:
     """Yield the changes of an arm against the baseline over all instructions, from `results.json`.
 
     Of each curve only all turns together and the last turn are read: a table of every turn would show some
-    change by chance.
+    change by chance. Lenient readings are left out: the strict ones stand beside them.
     """
     records = [
         record
         for record in results["differences"]
-        if record["arm"] == arm and record["split"] == ALL and record["metric"] not in LEFT_OUT
+        if record["arm"] == arm and record["split"] == ALL and not is_lenient(record["metric"])
     ]
     last: dict[tuple[str, str], int] = {}
     for record in records:

@@ -24,11 +24,11 @@ from eval.metrics.table import folded
 from eval.records.samples import (
     REPORT_FILE,
     RESULTS_FILE,
+    RESULTS_SCHEMA,
     ROLLOUTS_FILE,
     SAMPLES_FILE,
     Sample,
 )
-from eval.report.data.selection import SCHEMA
 from eval.report.page.render import render_report
 from eval.results.checks import checks
 from eval.results.conversation import conversations
@@ -120,7 +120,7 @@ def close(
     # Replies of a case file that stand under an instruction may follow it: they are no ordinary replies.
     ordinary = (s for s in samples if not config.cases or s.instruction is None)
     results: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": RESULTS_SCHEMA,
         "run": run,
         "curves": [asdict(p) for p in (*points, *vacuous_curves(ordinary, pool, cases))],
         "differences": [asdict(d) for d in differences(samples, config.compared_with)],

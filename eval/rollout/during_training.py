@@ -20,7 +20,7 @@ from eval.metrics.table import keeps
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
 from eval.rollout.workers import with_usable_placement
-from eval.scoring.verdict import judge_by_rules
+from eval.scoring.verdict import check_by_rules
 from gatt.data.catalog.read import Catalog
 from gatt.data.training_marks import TrainedOn
 from gatt.errors import ConfigError, DataError
@@ -62,7 +62,7 @@ class AdherenceEvaluator:
         cases = told_where_shown(cases, getattr(engine, "tokenizer", None), config)
         history = config.histories[0]
         samples = [
-            judge_by_rules(reply, adapter, history, ())
+            check_by_rules(reply, adapter, history, ())
             for replies in roll_out(engine, cases, adapter, history, config)
             for reply in replies
             if reply.turn in judged_turns(reply.case, config)

@@ -21,7 +21,7 @@ from eval.records.arms import CANNED, WITHOUT_HISTORY, History, is_stepwise, sli
 from eval.records.case import BLANK, Case
 from eval.records.samples import Kind
 from eval.rollout.prompts import arm_prompt
-from eval.scoring.verdict import Reply, judge_by_rules
+from eval.scoring.verdict import Reply, check_by_rules
 from gatt.data.dialogue import Dialogue, Message
 from gatt.data.instruction import Entry
 from gatt.generation.base import Engine, Generation, GenerationRequest, forget
@@ -89,7 +89,7 @@ def rows_of_step(
             row["said"] = asdict(next(r.generation for r in members if r.kind == "turn"))
         turns = judged_turns(case, config, arm, history)
         judged = [r for r in members if r.kind == "probe" or r.turn in turns]
-        row["samples"] = [judge_by_rules(r, arm, history, pool).as_dict() for r in judged]
+        row["samples"] = [check_by_rules(r, arm, history, pool).as_dict() for r in judged]
         if not number and tokens:
             row["tokens"] = dict(tokens)
         yield row

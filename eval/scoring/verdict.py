@@ -106,11 +106,11 @@ _NO_REPLY: Final[Mapping[str, str]] = {
     "content_filter": "the server's filter withheld the reply",
 }
 
-_Judged = tuple[Status, tuple[Verdict, ...]]
+_Checked = tuple[Status, tuple[Verdict, ...]]
 
 
-def judge_by_rules(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sample:
-    """Return the sample of a reply, judged by rules alone.
+def check_by_rules(reply: Reply, arm: str, history: History, pool: Sequence[Entry]) -> Sample:
+    """Return the sample of a reply, with the verdicts of rules alone.
 
     - A turn or probe under an instruction: all its verifiers must pass, and those of the
       turn's event. After the instruction was taken back, a reply that passes them all fails.
@@ -201,8 +201,8 @@ def _answer(
         return Verdict("undecided", no_reply, RUNNER, 1)
     text, earlier = reply.generation.text, reply.earlier
     before = reply.case.dialogue.expectations[: len(earlier)]
-    told = instruction.text if instruction else ""
-    return answers(expectation, text, reply.user, earlier, before, told)
+    wording = instruction.text if instruction else ""
+    return answers(expectation, text, reply.user, earlier, before, wording)
 
 
 def _echo(text: str, instruction: Instruction) -> str | None:
@@ -236,5 +236,5 @@ def verdicts_of_turn(
     return _by_runner("fail", "follows no instruction of the pool")
 
 
-def _by_runner(status: Status, evidence: str) -> _Judged:
+def _by_runner(status: Status, evidence: str) -> _Checked:
     return status, (Verdict(status, evidence, RUNNER, 1),)

@@ -153,7 +153,7 @@ def expand(comb: Comb) -> list[Comb]:
     return rows
 
 
-def fold(comb: Comb) -> Comb:
+def fold_branches(comb: Comb) -> Comb:
     """Return the same supervised tokens with fewer branches: those that repeat the trunk become its labels.
 
     A branch whose tokens are those that follow its fork in the trunk becomes
@@ -191,7 +191,7 @@ def fold(comb: Comb) -> Comb:
 
 def _fold_whole(comb: Comb) -> Comb:
     """Return a comb without branches, or as it is: its labels stay in order."""
-    folded = fold(comb)
+    folded = fold_branches(comb)
     return comb if folded.branches else folded
 
 

@@ -92,7 +92,7 @@ def _override(cls: type, values: dict[str, Any], override: str) -> str:
     name = name[:end].replace("-", "_") + name[end:]
     annotation = annotation_at(cls, name)
     if text is None:
-        if not mentions(annotation, bool):
+        if not holds_type(annotation, bool):
             raise ConfigError("expected key=value or --key value")
         text = "true"
     *parents, last = name.split(".")
@@ -159,7 +159,7 @@ def _completed(
             if isinstance(key.default, key.holds):
                 value = _merged(config_dict(key.default), value)
             value = _completed(key.holds, value, f"{prefix}{name}.", places, problems)
-        elif mentions(key.annotation, Path):
+        elif holds_type(key.annotation, Path):
             value = _with_home(value)
         if name in completed:
             completed[name] = value
@@ -264,9 +264,9 @@ def annotation_at(cls: type, name: str) -> Any:
     return (*get_args(keys[parent].annotation), None, None)[1] if parent in keys else None
 
 
-def mentions(annotation: Any, kind: type) -> bool:
+def holds_type(annotation: Any, kind: type) -> bool:
     """Whether a type is part of another, as `Path` is of `tuple[Path, ...] | None`."""
-    return annotation is kind or any(mentions(inner, kind) for inner in get_args(annotation))
+    return annotation is kind or any(holds_type(inner, kind) for inner in get_args(annotation))
 
 
 def shown(annotation: Any) -> str:

@@ -34,7 +34,7 @@ def answers(
     user: str,
     earlier_replies: Sequence[str] = (),
     earlier_expectations: Sequence[Expectation | None] = (),
-    told: str = "",
+    instruction: str = "",
 ) -> Verdict:
     """Return whether a reply answers its turn.
 
@@ -44,7 +44,7 @@ def answers(
 
     What is earlier begins with turn 1. A reply may be said again where the same is asked again; turns left out
     expected something else. A turn that expects nothing has no verdict, see `flaw_of`.
-    `told` is the instruction in force.
+    `instruction` is the text of the one in force.
 
     Raises:
         VerifierError: a rule of the turn does not exist or fails.
@@ -64,7 +64,7 @@ def answers(
     if status == "pass":
         wrong = _counts_otherwise(expectation, reply, user) or _of_another(expectation, reply, user)
         copied = None if _brings_an_answer(expectation, reply, user) else copy_of(reply, user)
-        if flaw := wrong or copied or _recites(expectation, reply, told):
+        if flaw := wrong or copied or _recites(expectation, reply, instruction):
             return _verdict("fail", flaw)
     return Verdict(status, shown.evidence, ANSWERS, VERSION, shown.span)
 
@@ -130,12 +130,12 @@ def _of_another(expectation: Expectation, reply: str, user: str) -> str | None:
     return None
 
 
-def _recites(expectation: Expectation, reply: str, told: str) -> str | None:
+def _recites(expectation: Expectation, reply: str, instruction: str) -> str | None:
     """Return that a reply says its answer only where it recites the instruction, or None."""
-    if not (told and expectation.any_of):
+    if not (instruction and expectation.any_of):
         return None
     # No reply says its own name in the words of the instruction: "You are Mia", "Eres Lucía".
-    rest = without_recital(reply, told, 1 if expectation.fact == "name" else 2)
+    rest = without_recital(reply, instruction, 1 if expectation.fact == "name" else 2)
     is_said = rest is None or build(_spec(expectation)).check(rest).status == "pass"
     return None if is_said else "recites the instruction"
 

@@ -76,7 +76,7 @@ def load_tokenizer(name: str, variables: Mapping[str, TemplateValue] | None = No
     return tokenizer
 
 
-def load_config(name: str) -> Any:
+def load_model_config(name: str) -> Any:
     """Return the configuration of a model.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; `gatt.runs.atomic_file` does the same for folders. No torch here.
+"""Files and folders that appear whole or not at all. No torch here.
 
 A draft is filled beside its place under a hidden name, and is locked while its process fills it. So a
 draft without a lock was left behind by a killed process, and the next writer removes it. Between the

@@ -151,7 +151,7 @@ def _pool(bank: Bank, rng: random.Random) -> Pool:
     questions = [by_kind[k][n] for n in range(longest) for k in kinds if n < len(by_kind[k])]
     return Pool(
         [Turn(q.ask, q.reply, q.expectation) for q in questions],
-        [_told(told) for told in _shuffled(bank.told, rng)],
+        [_told(fact) for fact in _shuffled(bank.told, rng)],
         [Turn(s.say, s.reply) for s in _shuffled(bank.small_talk, rng)],
     )
 

@@ -25,7 +25,7 @@ from gatt.config.load import config_dict, save_config
 from gatt.data.training_marks import TrainedOn, read_marks
 from gatt.models.adapter import attach_adapter
 from gatt.models.chat_template import printed_day, rendered_on, template_of
-from gatt.models.load import load_config, load_model, load_tokenizer, require_bitsandbytes
+from gatt.models.load import load_model, load_model_config, load_tokenizer, require_bitsandbytes
 from gatt.runs.input_file import read_json
 from gatt.runs.provenance import provenance
 from gatt.train.config import TrainConfig
@@ -178,7 +178,7 @@ def prepare(config: TrainConfig, args: Any, store: TrainStore) -> PreparedRun:
         require_bitsandbytes()
     earlier = _trained_before(config)
     tokenizer = load_tokenizer(config.model, config.chat_template_kwargs)
-    problem = why_not_packable(load_config(config.model), wanted, config.max_length)
+    problem = why_not_packable(load_model_config(config.model), wanted, config.max_length)
     made = partial(rows_of_run, config, tokenizer, store.folder, store.identity)
     rows = made(why_not_packable=problem)
     evaluator = None

@@ -48,7 +48,7 @@ class Counts(NamedTuple):
 
 def make_train_evaluator(config: TrainConfig, trained_on: TrainedOn) -> Any:
     """Return the `eval.rollout.during_training.AdherenceEvaluator` of a run, its cases read and checked."""
-    # An entry point, since nothing of `gatt` imports `eval`.
+    # An entry point, since nothing of `gatt` may import `eval`.
     [entry] = importlib.metadata.entry_points(group="gatt.train_evaluators", name="adherence")
     return entry.load()(config, trained_on)
 

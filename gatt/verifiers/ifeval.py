@@ -75,8 +75,8 @@ def _registry() -> Mapping[str, Any]:
         ) from None
     instructions_util._get_sentence_tokenizer = _Splitter
     tokenize._get_punkt_tokenizer = lambda *_: _Splitter()
-    found: Mapping[str, Any] = instructions_registry.INSTRUCTION_DICT
-    return found
+    constraints: Mapping[str, Any] = instructions_registry.INSTRUCTION_DICT
+    return constraints
 
 
 class _Splitter:

@@ -65,10 +65,12 @@ def run_kind_files(files: Iterable[KindFile], shipped: Iterable[str]) -> bool:
     Raises:
         VerifierError: a file fails, defines no verifier or an unusable one, or a kind that exists.
     """
-    new = [file for file in files if file.source not in {known.source for known in known_files()}]
+    new = [
+        file for file in files if file.source not in {earlier.source for earlier in known_files()}
+    ]
     for file in new:
-        found = {cls.kind: (cls, file) for cls in _classes(file)}
-        for kind in found:
+        classes = {cls.kind: (cls, file) for cls in _classes(file)}
+        for kind in classes:
             if kind in shipped or origin(kind) not in ("", file.path):
                 raise VerifierError(
                     f"{file.path}: kind {kind!r} is {origin(kind) or 'shipped'}: give this one another name"
@@ -76,7 +78,7 @@ def run_kind_files(files: Iterable[KindFile], shipped: Iterable[str]) -> bool:
         for kind in [kind for kind, (_, of) in _of_files.items() if of.path == file.path]:
             # The file was edited since.
             del _of_files[kind]
-        _of_files.update(found)
+        _of_files.update(classes)
     return bool(new)
 
 
@@ -119,19 +121,19 @@ def _classes(file: KindFile) -> list[type[Rule]]:
     except Exception as error:
         del sys.modules[module.__name__]
         raise VerifierError(f"{file.path}: cannot be run: {one_line(error)}") from None
-    found: list[type[Rule]] = [
+    classes: list[type[Rule]] = [
         cls
         for cls in vars(module).values()
         if isinstance(cls, type) and cls.__module__ == module.__name__ and "kind" in vars(cls)
     ]
-    if not found:
+    if not classes:
         raise VerifierError(
             f"{file.path}: no verifier: expected a class with 'kind', 'version' and 'examples', as "
             "docs/reference/verifiers.md shows"
         )
-    for cls in found:
+    for cls in classes:
         _refuse_unusable(cls, f"{file.path}: class {cls.__name__}")
-    return found
+    return classes
 
 
 def _refuse_unusable(cls: Any, where: str) -> None:

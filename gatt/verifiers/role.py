@@ -49,13 +49,13 @@ class RoleRule(Rule):
     @cached_property
     def _breaks(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
         """What each break is called, and its pattern on folded text."""
-        found = [(_AN_AI, _RE.MACHINE)]
+        breaks = [(_AN_AI, _RE.MACHINE)]
         if self.names:
             forms = sorted(
                 {fold_text(name).strip() for name in self.names.terms}, key=len, reverse=True
             )
             name = "|".join(map(re.escape, forms))
-            found += [
+            breaks += [
                 (flaw, re.compile(_RE.text(key, NAME=name)))
                 for flaw, key in (
                     ("denies the role", "DENIED"),
@@ -64,7 +64,7 @@ class RoleRule(Rule):
                     ("speaks of the role", "STORY"),
                 )
             ]
-        return tuple(found)
+        return tuple(breaks)
 
     def decide(self, reply: str) -> Verdict:
         own = without_quotations(reply)
@@ -90,25 +90,25 @@ class RoleRule(Rule):
 
     def _other_company(self, reply: str) -> Span | None:
         """Return where the speaker works for a name that is neither a company nor a name of its own."""
-        for found in _RE.WORKS_FOR.finditer(reply):
-            said = found["said"]
+        for match in _RE.WORKS_FOR.finditer(reply):
+            said = match["said"]
             is_own = self.companies.first(said) or (self.names and self.names.first(said))
             # "Welcome to Tuttle's" at Tuttle's Furniture.
             is_short = any(_name_words(said) <= _name_words(name) for name in self.companies.terms)
             if not is_own and not is_short:
-                return found.span()
+                return match.span()
         return None
 
     def _other_name(self, reply: str) -> Span | None:
         for pattern in (_RE.NAMED, _RE.NAMED_ELSEWHERE, _RE.PRESENTED, _RE.CALLED, _RE.SIGNED):
-            for found in pattern.finditer(reply):
-                given = found.groupdict()
+            for match in pattern.finditer(reply):
+                given = match.groupdict()
                 said = _name_words(given["said"] or given.get("small") or "")
                 is_doubtful = given["said"] is None or pattern in (_RE.CALLED, _RE.SIGNED)
                 if is_doubtful and _FIRST_NAMES.isdisjoint(said):
                     continue
-                if self._own.isdisjoint(said) and not _RE.SUPPOSED.search(reply[: found.start()]):
-                    return found.span()
+                if self._own.isdisjoint(said) and not _RE.SUPPOSED.search(reply[: match.start()]):
+                    return match.span()
         return None
 
 

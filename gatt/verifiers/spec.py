@@ -39,13 +39,13 @@ class VerifierSpec:
         if not isinstance(params, str):
             return cls(kind, {k: v for k, v in raw.items() if k != "kind"})
         try:
-            found = parse_json(params)
+            values = parse_json(params)
         except json.JSONDecodeError as error:
             raise CatalogError(
                 f"verifier {kind!r}: broken JSON in 'params' ({error.msg}): expected an object"
             ) from None
-        if not isinstance(found, dict):
+        if not isinstance(values, dict):
             raise CatalogError(
-                f"verifier {kind!r}: 'params' hold {type(found).__name__}: expected an object"
+                f"verifier {kind!r}: 'params' hold {type(values).__name__}: expected an object"
             )
-        return cls(kind, found)
+        return cls(kind, values)

@@ -84,8 +84,8 @@ def verifier_class(kind: str) -> type[Rule]:
             "its catalogue in instructions.catalog)"
         )
     module, _, name = VERIFIERS[kind].partition(":")
-    found: type[Rule] = getattr(import_module(module), name)
-    return found
+    cls: type[Rule] = getattr(import_module(module), name)
+    return cls
 
 
 def build(spec: VerifierSpec) -> Rule:
@@ -102,8 +102,8 @@ def _build(kind: str, params_json: str) -> Rule:
     cls: Any = verifier_class(kind)
     params = json.loads(params_json)
     try:
-        found: Rule = cast(Any, typed)(cls, params) if is_dataclass(cls) else cls(**params)
-        return found
+        rule: Rule = cast(Any, typed)(cls, params) if is_dataclass(cls) else cls(**params)
+        return rule
     except (ShapeError, TypeError) as error:
         raise VerifierError(f"verifier {kind!r}: {error}") from None
 
@@ -137,8 +137,8 @@ def verifier_versions() -> dict[str, int]:
 def own_versions(specs: Iterable[VerifierSpec]) -> dict[str, str]:
     """Return what the verdicts of kinds that are not shipped depend on, for fingerprints; often none."""
     kinds = {kind for spec in specs for kind in _kinds_in(spec.kind, spec.params)}
-    found = {kind: own_version(kind) for kind in sorted(kinds - set(VERIFIERS))}
-    return {kind: version for kind, version in found.items() if version is not None}
+    versions = {kind: own_version(kind) for kind in sorted(kinds - set(VERIFIERS))}
+    return {kind: version for kind, version in versions.items() if version is not None}
 
 
 def _kinds_in(kind: str, params: Mapping[str, Any]) -> Iterator[str]:
@@ -167,8 +167,8 @@ def check_loose(specs: Sequence[VerifierSpec], reply: str) -> Status:
     readings = {text for one in (reply, *cut) for text in (one, one.replace("*", ""))}
 
     def loosely(spec: VerifierSpec, strict: Verdict) -> Verdict:
-        found = (build(spec).check(text) for text in readings if text.strip())
-        passed = (verdict for verdict in found if verdict.status == "pass")
+        loose_verdicts = (build(spec).check(text) for text in readings if text.strip())
+        passed = (verdict for verdict in loose_verdicts if verdict.status == "pass")
         return next(passed, strict) if strict.status == "fail" else strict
 
     return overall(list(map(loosely, specs, verdicts)))

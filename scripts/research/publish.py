@@ -20,6 +20,8 @@ import yaml
 from published.figures import draw_all
 from published.rates import ARMS, RESULTS, Figure, counted, num_judged, percent, results, table
 
+from eval.metrics.table import is_plain
+
 ROOT: Final = RESULTS.parent
 MARK: Final = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 ROWS: Final = {
@@ -113,7 +115,7 @@ def page(run: str, entry: Mapping[str, Any]) -> str:
 
 def figure_of(run: str, spec: Mapping[str, Any], split: str | None) -> Figure:
     """Return where the rates of a table stand."""
-    fallback = "none" if spec["metric"] == "false_trigger" else "all"
+    fallback = "none" if is_plain(spec["metric"]) else "all"
     return Figure(run, spec["metric"], spec["history"], split or fallback)
 
 

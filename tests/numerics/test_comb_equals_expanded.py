@@ -17,7 +17,7 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
 from gatt.comb.attention.backend import enable_comb_attention
 from gatt.comb.collator import GattCollator, combs_to_features
-from gatt.comb.comb import IGNORE, Branch, Comb, fold, split_to_fit
+from gatt.comb.comb import IGNORE, Branch, Comb, fold_branches, split_to_fit
 from gatt.comb.loss import supervised_logits
 from tests.numerics.test_architectures import assert_same, lora_model, outcome, written_out
 from tests.support.models.combs import combs
@@ -107,7 +107,7 @@ def test_fold_gives_the_same(comb, share) -> None:
     )
     comb = replace(comb, branches=branches)
     if comb.num_supervised:
-        assert_as_rows([[fold(comb)]], [comb])
+        assert_as_rows([[fold_branches(comb)]], [comb])
 
 
 def logits_of_all(row: list[Comb]) -> torch.Tensor:

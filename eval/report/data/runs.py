@@ -15,13 +15,14 @@ from eval.metrics.paired import differences
 from eval.metrics.table import VACUOUS
 from eval.records.samples import (
     RESULTS_FILE,
+    RESULTS_SCHEMA,
     ROLLOUTS_FILE,
     SAMPLES_FILES,
     Sample,
     read_samples,
     samples_of_run,
 )
-from eval.report.data.selection import SCHEMA, Curves, split_arm
+from eval.report.data.selection import Curves, split_arm
 from gatt.errors import DataError
 from gatt.runs.input_file import read_json
 
@@ -60,7 +61,7 @@ def read_runs(
         is_named = bool(equals and name) and not Path(word).exists()
         folder = Path(rest if is_named else word)
         evaluation = evaluation_of(folder)
-        results = _read(evaluation / RESULTS_FILE, SCHEMA, "gatt eval")
+        results = _read(evaluation / RESULTS_FILE, RESULTS_SCHEMA, "gatt eval")
         name = name if is_named else folder.resolve().name
         if name in runs:
             raise DataError(
@@ -82,13 +83,13 @@ def _read(path: Path, schema: int, command: str) -> dict[str, Any]:
         raise DataError(
             f"{path}: schema is {version!r}: expected {schema}, make it again with `{command}`"
         )
-    return dict(_renamed(content)) if schema == SCHEMA else dict(content)
+    return dict(_renamed(content)) if schema == RESULTS_SCHEMA else dict(content)
 
 
 EARLIER_NAMES: Final = {"adherence": "keeps", "vacuous_adherence": "vacuous_keeps",
                         "adherence_loose": "keeps_loose",
                         "adherence_since_switch": "keeps_since_switch"}  # fmt: skip
-"""Metrics of earlier versions, and what they are called since answers are judged too."""
+"""Metrics of 0.1.0, whose finished runs a report still reads, and what they are called now."""
 
 
 def _renamed(results: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def joined(runs: Sequence[Run]) -> Mapping[str, Any]:
     """
     if len(runs) == 1:
         return runs[0].results
-    all_results: dict[str, Any] = {"schema": SCHEMA, "run": {}, "checks": [], "notes": []}
+    all_results: dict[str, Any] = {"schema": RESULTS_SCHEMA, "run": {}, "checks": [], "notes": []}
     for name in ("curves", *LISTS):
         all_results[name] = [
             record | {k: f"{run.name}{RUN_MARK}{record[k]}" for k in ARMS if k in record}

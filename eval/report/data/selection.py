@@ -24,8 +24,6 @@ from eval.records.arms import (
 )
 from gatt.data.instruction import SPLITS
 
-SCHEMA = 3
-"""The version of `results.json` that this package writes and reads."""
 HEADLINE_TURN_LIMIT = 20
 """The headline speaks of the last common turn up to here: the paper's horizon."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -110,7 +108,7 @@ def signed(value: float | None, digits: int = 0, sign: str = "") -> str:
     return format(rounded, f"{sign if rounded else ''}.{digits}f").replace("-", "−")
 
 
-def bounds(low: float | None, high: float | None, sign: str = "") -> str:
+def interval_text(low: float | None, high: float | None, sign: str = "") -> str:
     """Return an interval in per cent, "[60, 83]", empty where there is none."""
     if low is None or high is None:
         return ""
@@ -262,10 +260,6 @@ MOST_RUNS = 3
 """Runs that the sentence names; charts and tables show the others too."""
 LEAST_REPLIES = 20
 """Of fewer the sentence gives the counts without intervals, and says that they are too few."""
-VERBS: Mapping[str, str] = {
-    "joint": "keeps its instruction and answers",
-    "keeps": "keeps its instruction",
-}
 
 
 @dataclass(frozen=True)
@@ -283,7 +277,7 @@ class Headline:
         first, *others = self.points
         name = "the base model" if first.arm == BASE else arm_name(first.arm)
         pieces = [
-            (f"At turn{NO_BREAK}{self.turn} {name} {VERBS[first.metric]} in ", ""),
+            (f"At turn{NO_BREAK}{self.turn} {name} {METRICS[first.metric].deed} in ", ""),
             (f"{self._counts(first)}{NO_BREAK}replies", first.arm),
             (self._interval(first), ""),
         ]
@@ -306,7 +300,7 @@ class Headline:
     def _interval(self, point: CurvePoint) -> str:
         if self.is_small:
             return ""
-        return " " + bounds(point.low, point.high).replace("]", " %]").replace(" ", NO_BREAK)
+        return " " + interval_text(point.low, point.high).replace("]", " %]").replace(" ", NO_BREAK)
 
     def _role(self, point: CurvePoint) -> str:
         ours = self.points[0].arm
@@ -326,7 +320,7 @@ class Headline:
         """Counts and intervals of the arms in the sentence."""
         return "; ".join(
             f"{arm_name(p.arm)}: {p.num_passed} of {p.num_decided} replies, 95 % interval "
-            f"{bounds(p.low, p.high)}" + f", {p.num_undecided} undecided" * bool(p.num_undecided)
+            f"{interval_text(p.low, p.high)}{f', {p.num_undecided} undecided' * bool(p.num_undecided)}"
             for p in self.points
         )
 

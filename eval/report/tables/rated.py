@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from eval.metrics.intervals import wilson_interval
-from eval.report.data.selection import NO_BREAK, bounds, percent
+from eval.report.data.selection import NO_BREAK, interval_text, percent
 from eval.report.data.transcripts import Transcript, verdict_of
 from eval.report.tables.cells import Cell, Section, Table, arm_cell, row
 from gatt.data.ratings import Rating
@@ -73,5 +73,5 @@ def _good(ratings: Sequence[Rating]) -> Cell:
     if not ratings:
         return Cell("–")
     num, total = sum(rating.rating == "up" for rating in ratings), len(ratings)
-    interval = bounds(*wilson_interval(num, total)).replace(" ", NO_BREAK)
+    interval = interval_text(*wilson_interval(num, total)).replace(" ", NO_BREAK)
     return Cell(f"{percent(num / total)}{NO_BREAK}%", interval, f"{num}/{total}")

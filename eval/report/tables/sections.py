@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from eval.metrics.ability import ABLE, UNABLE
 from eval.metrics.curves import ALL, OWN_REPLIES, CurvePoint
-from eval.metrics.table import METRICS, VACUOUS, is_pass_good
+from eval.metrics.table import METRICS, VACUOUS, is_pass_good, is_plain
 from eval.records.arms import is_untrained
 from eval.report.data.runs import Record
 from eval.report.data.selection import (
@@ -17,9 +17,9 @@ from eval.report.data.selection import (
     SPLIT_NAMES,
     Curves,
     arm_name,
-    bounds,
     few_turns,
     history_name,
+    interval_text,
     metric_name,
     percent,
     rank,
@@ -30,15 +30,13 @@ from eval.report.data.selection import (
 from eval.report.tables.cells import EMPTY, Cell, Section, Table, arm_cell, row
 from eval.report.tables.training import training_section
 
-"""One of a list of `results.json`."""
-
 
 def rate_cell(point: CurvePoint | None) -> Cell:
     """Return the cell of a rate, empty where it was not asked, a dash where nothing was decided."""
     if point is None:
         return EMPTY
     text = percent(point.rate) + ("" if point.rate is None else f"{NO_BREAK}%")
-    interval = bounds(point.low, point.high).replace(" ", NO_BREAK)
+    interval = interval_text(point.low, point.high).replace(" ", NO_BREAK)
     counts = f"{point.num_passed}/{point.num_decided}"
     if not point.num_undecided:
         return Cell(text, interval, counts)
@@ -75,7 +73,8 @@ def rate_table(curves: Curves, metric: str, *, is_main: bool = False) -> Table |
         rows.append(row(arm_cell(arm), *where, *cells, _half_life(arm, groups[key])))
     heads = ["arm", *([] if is_main else ["instructions"]), *(turn_name(metric, t) for t in turns)]
     note = METRICS[metric].note if metric in METRICS else ""
-    note = f"{curves.caption}; per cent with 95 % interval" if is_main else note
+    if is_main:
+        note = "; ".join(filter(None, (note, curves.caption, "per cent with 95 % interval")))
     title = metric_name(metric)
     return Table(title, (*heads, "half-life"), tuple(rows), note, 1 if is_main else 2)
 
@@ -94,7 +93,7 @@ def _half_life(arm: str, points: Mapping[int, CurvePoint]) -> str:
 
 def main_tables(curves: Curves) -> list[Table]:
     """Return the tables of the metrics under an instruction, totals of the main split and history."""
-    tables = (rate_table(curves, m, is_main=True) for m in curves.metrics if m != "false_trigger")
+    tables = (rate_table(curves, m, is_main=True) for m in curves.metrics if not is_plain(m))
     return [table for table in tables if table]
 
 
@@ -148,7 +147,7 @@ def retention_cell(
     record = next((r for r in retention if where.items() <= r.items()), None)
     if record is None or record["retention"] is None:
         return Cell("–")
-    interval = bounds(record["low"], record["high"]).replace(" ", NO_BREAK)
+    interval = interval_text(record["low"], record["high"]).replace(" ", NO_BREAK)
     counts = f"{record['num_passed']}/{record['num_alone']}"
     return Cell(f"{signed(record['retention'])}{NO_BREAK}%", interval, counts)
 
@@ -259,7 +258,7 @@ def _difference(record: Record, curves: Curves) -> tuple[Cell, ...]:
         curves.where(record["history"], record["split"]),
         "all" if at is None else turn_name(record["metric"], at).removeprefix("turn "),
         signed(record["difference"], sign="+"),
-        bounds(record["low"], record["high"], sign="+"),
+        interval_text(record["low"], record["high"], sign="+"),
         _p_text(record["p_value"]),
         record["num_dialogues"],
     )

@@ -101,7 +101,7 @@ def cross_entropy(logits_PV: torch.Tensor, labels_P: torch.Tensor) -> torch.Tens
     return functional.cross_entropy(at_least_float32(logits_PV), labels_P, reduction="sum")
 
 
-def pieces(head: Head, num_tokens: int) -> Iterator[slice]:
+def piece_places(head: Head, num_tokens: int) -> Iterator[slice]:
     """Yield the place of each piece among so many tokens."""
     size = max(PIECE // head.num_logits, 1)
     for start in range(0, num_tokens, size):
@@ -159,7 +159,7 @@ class ObjectiveTokens:
             return cost(self._piece(hidden_PH, place))
 
         weights = [weight for weight in self.head.module.parameters() if weight.requires_grad]
-        places = list(pieces(self.head, len(self.hidden_NH)))
+        places = list(piece_places(self.head, len(self.hidden_NH)))
         summed: tuple[torch.Tensor, torch.Tensor] = _Pieces.apply(  # type: ignore[no-untyped-call]
             of_piece, places, num_sums, self.hidden_NH, *weights
         )
@@ -169,7 +169,7 @@ class ObjectiveTokens:
     def log_probs(self, *, is_reference: bool = False) -> torch.Tensor:
         """Return the log-probability `[N]` of each label, in float32 at least, without a graph."""
         parts = [self.labels_N.new_zeros(0, dtype=torch.float32)]
-        for place in pieces(self.head, len(self.labels_N)):
+        for place in piece_places(self.head, len(self.labels_N)):
             piece = self._piece(self.hidden_NH[place], place, is_reference=is_reference)
             parts.append(log_probs(piece.logits_PV, piece.labels_P))
         return torch.cat(parts)

@@ -159,24 +159,24 @@ class Chat:
         verdicts = check_all(held.verifiers if held else (), answer.text)
         status = overall(verdicts) if verdicts else None
         is_leak = still_follows(self.first, self._switches, dialogue, turn, answer.text)
-        told = held.text if held else ""
-        answered = self._answered(answer.text, text, expected, told)
+        instruction = held.text if held else ""
+        answered = self._answered(answer.text, text, expected, instruction)
         self._messages = (*asked, Message("assistant", answer.text))
         self._statuses = (*self._statuses, status)
         self._expected = (*self._expected, expected)
         cut = _CUTS.get(answer.finish, "").format(word=answer.server_end)
         evidence = "; ".join(v.evidence for v in verdicts if v.status == status)
-        return ChatReply(answer.text, status, evidence, is_leak, cut, told, *answered)
+        return ChatReply(answer.text, status, evidence, is_leak, cut, instruction, *answered)
 
     def _answered(
-        self, reply: str, user: str, expected: Expectation | None, told: str
+        self, reply: str, user: str, expected: Expectation | None, instruction: str
     ) -> tuple[Status | None, str]:
         """Return whether a reply answers a message, and why; None where the message expects nothing."""
         earlier = [m.content for m in self._messages if m.role == "assistant"]
         if expected is None:
             flaw = flaw_of(reply, user, earlier)
             return ("fail", flaw) if flaw else (None, "")
-        verdict = answers(expected, reply, user, earlier, self._expected, told)
+        verdict = answers(expected, reply, user, earlier, self._expected, instruction)
         return verdict.status, verdict.evidence
 
     def reset(self) -> None:

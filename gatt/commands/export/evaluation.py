@@ -12,7 +12,7 @@ from gatt.runs.store import read_records
 
 CARD: Final = "README.md"
 RESULTS_SCHEMA: Final = 3
-"""The schema of `eval.report.data.selection`, which `gatt` does not import."""
+"""That of `eval.records.samples`, which `gatt` may not import."""
 METRICS: Final = (
     "joint", "keeps", "answers", "told", "survival", "probe_recall", "false_trigger", "answers_plain",
 )  # fmt: skip

@@ -22,7 +22,7 @@ from gatt.models.adapter import attach_adapter, base_model_of, check_adapter, on
 from gatt.models.base_card import hub_id, license_of, note_of, public_name, read_card
 from gatt.models.digest import adapter_digest
 from gatt.models.encoded_view import stop_token_ids
-from gatt.models.load import LoadedModel, load_config, load_model
+from gatt.models.load import LoadedModel, load_model, load_model_config
 from gatt.models.template_variables import read_variables, set_template_variables
 from gatt.runs.atomic_file import whole_folder
 from gatt.runs.provenance import versions
@@ -124,7 +124,7 @@ def for_other_readers(settings: dict[str, Any]) -> None:
 
 def _load_base(model: str, dtype: str) -> tuple[LoadedModel, torch.dtype]:
     """Return the base model in a dtype in which adding an adapter loses nothing, and the dtype to write."""
-    config = load_config(model)
+    config = load_model_config(model)
     if getattr(config, "quantization_config", None):
         raise ModelError(
             f"{model}: its weights are quantised: expected plain ones to add the adapter to: name the model "

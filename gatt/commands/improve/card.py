@@ -26,7 +26,7 @@ def changes_of(round_: Round) -> list[Mapping[str, Any]]:
     return changes
 
 
-def write_card(round_: Round, changes: Sequence[Mapping[str, Any]]) -> None:
+def write_round_card(round_: Round, changes: Sequence[Mapping[str, Any]]) -> None:
     """Write `README.md` in the folder of a finished round.
 
     Raises:

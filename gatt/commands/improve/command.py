@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gatt.cli import path_argument
-from gatt.commands.improve.card import CARD, changes_of, summary_of, write_card
+from gatt.commands.improve.card import CARD, changes_of, summary_of, write_round_card
 from gatt.commands.improve.rounds import STAGES, Round, plan_rounds
 from gatt.commands.run.command import check_stages, execute_stages
 from gatt.config.load import config_dict
@@ -105,6 +105,6 @@ def _execute(round_: Round, num_rounds: int) -> None:
     atomic_write_text(round_.folder / ROUND_FILE, dump_yaml(settings))
     execute_stages(round_.stages, f"round {round_.number} of {num_rounds}, ")
     changes = changes_of(round_)
-    write_card(round_, changes)
+    write_round_card(round_, changes)
     print_line(f"      {summary_of(changes)}")
     print_line(f"      card: {round_.folder / CARD}")

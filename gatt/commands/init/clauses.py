@@ -85,15 +85,15 @@ def clauses(sentence: str) -> list[str]:
         return _HIDDEN * (len(quote[0]) - 1) + ("." if ends else _HIDDEN)
 
     hidden = _QUOTE.sub(hide, sentence)
-    found: list[str] = []
+    texts: list[str] = []
     # Of the sentence that begins with a condition, while it goes on.
     begun: int | None = None
     for start, end in _spans(hidden):
         text = sentence[start:end].strip(" ,")
-        if begun is not None and found:
-            found[-1] = sentence[begun:end].strip(" ,")
+        if begun is not None and texts:
+            texts[-1] = sentence[begun:end].strip(" ,")
         elif re.search(r"\w", text):
-            found.append(text)
+            texts.append(text)
             begun = start if _CONDITION.match(text) else None
         if hidden[start:end].rstrip().endswith((".", "!", "?", "…", ";")) or hidden[
             end : end + 1
@@ -102,7 +102,7 @@ def clauses(sentence: str) -> list[str]:
             "\n",
         ):
             begun = None
-    return [one for text in found for one in _denied_apart(text)]
+    return [one for text in texts for one in _denied_apart(text)]
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

@@ -84,7 +84,9 @@ def run(args: argparse.Namespace) -> int:
     )
     files = files_of(start)
     write_new(args.folder, files)
-    judged = _judged(parts) if rule else ["judged: nothing: JUDGE marks the places in the files"]
+    judged = (
+        _what_judges(parts) if rule else ["judged: nothing: JUDGE marks the places in the files"]
+    )
     problems = []
     if rule:
         # By its entry point: this package imports none of the others.
@@ -93,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     is_away = model in PACKAGED and not PACKAGED[model].is_here
     folder = shlex.quote(str(args.folder))
     # A place for a judge takes every reply, so that its verdicts in a chat would say nothing.
-    told = "" if rule else f" --instruction {shlex.quote(sentence)}"
+    chat_option = "" if rule else f" --instruction {shlex.quote(sentence)}"
     lines = [
         f"{args.folder}: {', '.join(files)}",
         f"model: {model}, {in_words(weights)}{'' if args.model else ' (another: --model)'}",
@@ -104,13 +106,13 @@ def run(args: argparse.Namespace) -> int:
         *(f"catalog check: {problem}" for problem in problems),
         *(["catalog check: no problem"] if rule and not problems else []),
         f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {folder}",
-        f"then: gatt chat {folder}{told}",
+        f"then: gatt chat {folder}{chat_option}",
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
 
 
-def _judged(parts: Sequence[SentencePart]) -> list[str]:
+def _what_judges(parts: Sequence[SentencePart]) -> list[str]:
     """Return a line for each part: what judges it, or that nothing does."""
     lines = []
     for part in parts:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gatt.commands.init.rule import PartJudgement
+from gatt.commands.init.rule import PartChecks
 from gatt.verifiers.spec import VerifierSpec
 
 CODES: Final[Mapping[str, str]] = {
@@ -32,20 +32,20 @@ _OTHERS: Final = re.compile(r"\b(?:andere\w*|otr[oa]s?|autres?)\b", re.IGNORECAS
 _PRICES: Final = re.compile(r"\b(?:preise?n?|precios?|prix)\b", re.IGNORECASE)
 
 
-def foreign_mention(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement | None:
+def foreign_mention(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks | None:
     """Return the rule that a reply names a thing, in the forms that its words commonly have."""
-    spelt = _main_words(found.get("np", ""))
+    spelt = _main_words(groups.get("np", ""))
     if not spelt:
         return None
     specs = tuple(
-        VerifierSpec("terms", {"any_of": _forms(word, found["hit"])}) for word in spelt[-3:]
+        VerifierSpec("terms", {"any_of": _forms(word, groups["hit"])}) for word in spelt[-3:]
     )
-    return PartJudgement(f"names {' '.join(spelt)}", specs, obey=f"{{reply}} ({' '.join(spelt)})")
+    return PartChecks(f"names {' '.join(spelt)}", specs, obey=f"{{reply}} ({' '.join(spelt)})")
 
 
-def foreign_never(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement | None:
+def foreign_never(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks | None:
     """Return the rule that a reply does not name a thing; of prices, that it gives none."""
-    np = found.get("np") or found.get("np2") or found.get("np3", "")
+    np = groups.get("np") or groups.get("np2") or groups.get("np3", "")
     spelt = _main_words(np)
     if not spelt or _OTHERS.search(np):
         return None
@@ -53,9 +53,9 @@ def foreign_never(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJu
         spec = VerifierSpec.from_dict({"kind": "not", "of": {"kind": "price"}})
     else:
         spec = VerifierSpec(
-            "excludes", {"terms": [form for word in spelt for form in _forms(word, found["hit"])]}
+            "excludes", {"terms": [form for word in spelt for form in _forms(word, groups["hit"])]}
         )
-    return PartJudgement(f"leaves out {np}", (spec,))
+    return PartChecks(f"leaves out {np}", (spec,))
 
 
 def _main_words(np: str) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gatt.commands.init.rule import PartJudgement
+from gatt.commands.init.rule import PartChecks
 from gatt.verifiers.spec import VerifierSpec
 
 _KEYS: Final = re.compile(r"[\"“„«'‘`]\s*([^\"“”„«»'’`]+?)\s*[\"”“»'’`]")
@@ -17,22 +17,22 @@ _ONE_BARE: Final = re.compile(
 )
 
 
-def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
+def json_keys(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks:
     """Return the rule that a reply is a JSON object with the keys that the clause names, if it names any."""
-    told = found.get("keys", "")
-    told = re.sub(r"\([^()]*\)", " ", told)
-    keys = _KEYS.findall(told)
+    named = groups.get("keys", "")
+    named = re.sub(r"\([^()]*\)", " ", named)
+    keys = _KEYS.findall(named)
     if not keys:
-        listed = re.sub(r"^\W*(?:named|called|are)\b", "", told).strip(" :.")
+        listed = re.sub(r"^\W*(?:named|called|are)\b", "", named).strip(" :.")
         pieces = re.split(r",? and |, ", listed)
         keys = [piece for piece in pieces if _BARE.fullmatch(piece)] if len(pieces) > 1 else []
         keys = keys if len(keys) == len(pieces) else []
-        if only := _ONE_BARE.search(found["hit"]):
+        if only := _ONE_BARE.search(groups["hit"]):
             keys = [only["key"]]
     spec = VerifierSpec("json_object", {"keys": keys, "may_be_empty": True} if keys else {})
     shown = ", ".join(f'"{key}"' for key in keys or ("answer",))
     whole = json.dumps(dict.fromkeys(keys or ("answer",), "It is there."))
-    return PartJudgement(
+    return PartChecks(
         f"JSON with {shown}" if keys else "JSON",
         (spec,),
         hint=f"Reply with one valid JSON object with {shown}, and nothing around it.",
@@ -45,11 +45,11 @@ def json_keys(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgem
     )
 
 
-def options(found: Mapping[str, str], _table: Mapping[str, Any]) -> PartJudgement:
+def options(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks:
     """Return the rule that a reply is one of the answers that the clause lists, and nothing else."""
-    listed = found.get("list") or found.get("list2") or found.get("list3", "")
+    listed = groups.get("list") or groups.get("list2") or groups.get("list3", "")
     answers = [one.strip('"“”') for one in re.split(r",? or |, ", listed)]
-    return PartJudgement(
+    return PartChecks(
         f"one of {listed}",
         (VerifierSpec("one_of", {"options": answers}),),
         good=tuple(answers),

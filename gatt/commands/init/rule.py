@@ -14,8 +14,8 @@ _LEAST_LONG: Final = {"words": 13, "sentences": 3}
 
 
 @dataclass(frozen=True)
-class PartJudgement:
-    """Verifiers, with examples that they judge rightly."""
+class PartChecks:
+    """Verifiers, with examples on which their verdicts are right."""
 
     about: str
     """What is judged, in a few words."""
@@ -40,7 +40,7 @@ class PartJudgement:
         )
 
     @classmethod
-    def of(cls, entry: Entry, about: str) -> PartJudgement:
+    def of(cls, entry: Entry, about: str) -> PartChecks:
         """Return the rule of a catalogue entry."""
         names = ("verifiers", "utterances", "prefills", "good", "bad", "facts", "program")
         return cls(about, hint=entry.hint or "", **{name: getattr(entry, name) for name in names})
@@ -52,7 +52,7 @@ class SentencePart:
 
     about: str
     """It in the user's words."""
-    rule: PartJudgement | None = None
+    rule: PartChecks | None = None
     """None where no rule can tell in every reply."""
     asks: tuple[str, ...] = ()
     """Messages that ask for what it forbids."""

@@ -18,7 +18,7 @@ import yaml
 from gatt.commands.init.clauses import clauses
 from gatt.commands.init.foreign import CODES, foreign_mention, foreign_never
 from gatt.commands.init.forms import json_keys, options
-from gatt.commands.init.rule import PartJudgement, SentencePart
+from gatt.commands.init.rule import PartChecks, SentencePart
 from gatt.commands.init.speaker import FOREIGN_ROLE, speaker_of
 from gatt.commands.init.topics import ask, ask_never, for_user, leave_out, mention, never, only
 from gatt.data.catalog.read import Catalog, load_catalog
@@ -76,7 +76,7 @@ _NUMBERS: Final = {
 _MOST_EXAMPLES: Final = 3
 
 
-def find_rule(sentence: str) -> PartJudgement | None:
+def find_rule(sentence: str) -> PartChecks | None:
     """Return the verifiers of all parts of a sentence, with replies that they judge rightly; None for none.
 
     Args:
@@ -91,10 +91,10 @@ def find_parts(sentence: str) -> tuple[SentencePart, ...]:
     A part is judged by a rule in every reply (a form, a mention, a role that is not left), at turns that ask
     for it (facts of the speaker, what is forbidden), or by nothing.
     """
-    catalog, known = _shipped(), _plain(sentence)
+    catalog, plain = _shipped(), _plain(sentence)
     for entry in catalog.entries:
-        if known in {_plain(text) for text in (*entry.verbose, entry.terse)}:
-            return (SentencePart(sentence.rstrip(" ."), PartJudgement.of(entry, entry.value)),)
+        if plain in {_plain(text) for text in (*entry.verbose, entry.terse)}:
+            return (SentencePart(sentence.rstrip(" ."), PartChecks.of(entry, entry.value)),)
     table = read_table()
     parts = [part for one in clauses(sentence) for part in _parts_of_clause(one, catalog, table)]
     return tuple(_in_language(part) for part in parts) if _is_foreign(parts) else tuple(parts)
@@ -147,12 +147,12 @@ def _with_denial(rule: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield {**rule, "about": "no {hit}", "verifier": absent, "denied": True, "obey": "{reply}"}
 
 
-def together(parts: Sequence[SentencePart]) -> PartJudgement | None:
+def together(parts: Sequence[SentencePart]) -> PartChecks | None:
     """Return the rule of all parts that anything judges; None where nothing does."""
     table = read_table()
     rules = [part.rule for part in parts if part.rule]
     if not rules and any(part.asks for part in parts):
-        rules = [PartJudgement("declines what is forbidden", (ANY_WORDS,), bad=("Yes.",))]
+        rules = [PartChecks("declines what is forbidden", (ANY_WORDS,), bad=("Yes.",))]
     return _together(rules, tuple(table["general"])) if rules else None
 
 
@@ -181,7 +181,7 @@ def _parts_of_clause(
         name = speaker.facts.get("name", ("",))[0]
         yield SentencePart(
             about,
-            PartJudgement(
+            PartChecks(
                 f"the role: {', '.join(speaker.facts)}",
                 (spec,),
                 hint="Answer plainly and usefully, in the first person."
@@ -226,7 +226,7 @@ def _plain(text: str) -> str:
 
 def _rules(
     sentence: str, catalog: Catalog, table: Mapping[str, Any]
-) -> Iterator[tuple[PartJudgement, tuple[int, int]]]:
+) -> Iterator[tuple[PartChecks, tuple[int, int]]]:
     """Yield the rule of each thing that a clause asks for, and where the clause says it."""
     quote = table["pieces"]["quote"]
     asked = re.sub(r"(?i)\bask\w*\b[^.;]*? if\b", "", re.sub(quote, "", sentence))
@@ -296,7 +296,7 @@ def _search(
 
 
 _MAKERS: Final[
-    Mapping[str, Callable[[Mapping[str, str], Mapping[str, Any]], PartJudgement | None]]
+    Mapping[str, Callable[[Mapping[str, str], Mapping[str, Any]], PartChecks | None]]
 ] = {
     "mention": mention,
     "ask": ask,
@@ -311,42 +311,42 @@ _MAKERS: Final[
 
 def _part(
     rule: Mapping[str, Any], match: re.Match[str], catalog: Catalog, table: Mapping[str, Any]
-) -> PartJudgement | None:
+) -> PartChecks | None:
     """Return what a rule of the table makes of its hit."""
-    found = {key: value.strip() for key, value in match.groupdict().items() if value}
-    found["hit"] = match[0]
+    groups = {key: value.strip() for key, value in match.groupdict().items() if value}
+    groups["hit"] = match[0]
     if "make" in rule:
-        return _MAKERS[rule["make"]](found, table)
-    found.setdefault("topic", found.get("text") or found.get("single") or "")
+        return _MAKERS[rule["make"]](groups, table)
+    groups.setdefault("topic", groups.get("text") or groups.get("single") or "")
     if "entry" in rule:
-        return PartJudgement.of(catalog.entry(rule["entry"]), match[0])
+        return PartChecks.of(catalog.entry(rule["entry"]), match[0])
     for entry in catalog.entries:
         is_named = re.search(rf"\b{re.escape(entry.value)}\b", match[0], re.IGNORECASE)
         if entry.family == rule.get("family") and is_named:
-            return PartJudgement.of(entry, rule["about"].format(value=entry.value))
+            return PartChecks.of(entry, rule["about"].format(value=entry.value))
     if "verifier" not in rule:
         return None
-    found["code"] = CODES.get(found.get("value", "").casefold(), "")
-    wanted = VerifierSpec("language", {"language": found["code"]})
+    groups["code"] = CODES.get(groups.get("value", "").casefold(), "")
+    wanted = VerifierSpec("language", {"language": groups["code"]})
     for entry in catalog.entries:
         if entry.verifiers == (wanted,):
             # "auf Deutsch" has the examples of "in German".
-            return PartJudgement.of(entry, match[0])
-    number = found.get("num", "").casefold()
+            return PartChecks.of(entry, match[0])
+    number = groups.get("num", "").casefold()
     if number:
-        found["num"] = str(_NUMBERS.get(number) or int(number))
-        found["below"] = str(int(found["num"]) - 1)
-    least = found.get("least", "").casefold()
+        groups["num"] = str(_NUMBERS.get(number) or int(number))
+        groups["below"] = str(int(groups["num"]) - 1)
+    least = groups.get("least", "").casefold()
     if least:
-        found["least"] = str(_NUMBERS.get(least) or int(least))
-    found["own_np"] = for_user(found.get("np", "your patience"))
-    made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, found)
+        groups["least"] = str(_NUMBERS.get(least) or int(least))
+    groups["own_np"] = for_user(groups.get("np", "your patience"))
+    made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, groups)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
-    if spec["kind"] == "ends_with" and found["topic"][-1:].isalnum():
+    if spec["kind"] == "ends_with" and groups["topic"][-1:].isalnum():
         # A sentence at the end may have its stop.
-        spec["any_of"] = [found["topic"], f"{found['topic']}.", f"{found['topic']}!"]
-    obey = _filled(rule.get("obey", "{reply}"), {**found, "reply": "{reply}"})
-    return PartJudgement(
+        spec["any_of"] = [groups["topic"], f"{groups['topic']}.", f"{groups['topic']}!"]
+    obey = _filled(rule.get("obey", "{reply}"), {**groups, "reply": "{reply}"})
+    return PartChecks(
         made["about"],
         (VerifierSpec.from_dict(spec),),
         made.get("hint", ""),
@@ -357,15 +357,15 @@ def _part(
     )
 
 
-def _filled(value: Any, found: Mapping[str, str]) -> Any:
+def _filled(value: Any, groups: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return re.sub(r"\{(\w+)\}", lambda name: found.get(name[1], name[0]), value)
+        return re.sub(r"\{(\w+)\}", lambda name: groups.get(name[1], name[0]), value)
     if isinstance(value, Mapping):
-        return {key: _filled(item, found) for key, item in value.items()}
-    return [_filled(item, found) for item in value] if isinstance(value, list) else value
+        return {key: _filled(item, groups) for key, item in value.items()}
+    return [_filled(item, groups) for item in value] if isinstance(value, list) else value
 
 
-def _together(parts: Sequence[PartJudgement], general: tuple[str, ...]) -> PartJudgement:
+def _together(parts: Sequence[PartChecks], general: tuple[str, ...]) -> PartChecks:
     """Return the rule of all parts, with replies that all of them, or not all of them, pass."""
     specs = tuple(spec for part in parts for spec in part.verifiers)
     good = tuple(dict.fromkeys((*(text for part in parts for text in part.good), *general)))
@@ -378,19 +378,19 @@ def _together(parts: Sequence[PartJudgement], general: tuple[str, ...]) -> PartJ
         )
     bad = dict.fromkeys((*(text for part in parts for text in part.bad), *general))
 
-    def judged(replies: Sequence[str], status: str) -> tuple[str, ...]:
-        found = [reply for reply in replies if overall(check_all(specs, reply)) == status]
-        return tuple(found[:_MOST_EXAMPLES])
+    def with_status(replies: Sequence[str], status: str) -> tuple[str, ...]:
+        matching = [reply for reply in replies if overall(check_all(specs, reply)) == status]
+        return tuple(matching[:_MOST_EXAMPLES])
 
     programs = [part.program for part in parts if part.program]
-    return PartJudgement(
+    return PartChecks(
         about="; ".join(part.about for part in parts),
         verifiers=specs,
         hint=" ".join(part.hint for part in parts if part.hint),
         utterances=tuple(text for part in parts for text in part.utterances),
         prefills=next((part.prefills for part in parts if part.prefills), ()),
-        good=judged(good, "pass"),
-        bad=judged(list(bad), "fail"),
+        good=with_status(good, "pass"),
+        bad=with_status(list(bad), "fail"),
         facts={fact: some for part in reversed(parts) for fact, some in part.facts.items()},
         # A second one would undo the first; of sentences it is given one.
         program=programs[0]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gatt.commands.init.rule import PartJudgement
+from gatt.commands.init.rule import PartChecks
 from gatt.verifiers.spec import VerifierSpec
 
 Wordings = Mapping[str, Any]
@@ -51,44 +51,44 @@ _MOST_WORDS: Final = 4
 """Of what is to be mentioned, that a reply must hold."""
 
 
-def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
+def mention(groups: Mapping[str, str], table: Wordings) -> PartChecks | None:
     """Return the rule that a reply mentions a thing: in other words, in the plural, and without denying it.
 
     `says` knows denials, `terms` talk about the task.
     """
-    quoted = found.get("text") or found.get("single")
+    quoted = groups.get("text") or groups.get("single")
     if quoted:
-        return PartJudgement(
+        return PartChecks(
             f"names {quoted}",
             (VerifierSpec("terms", {"any_of": [quoted]}),),
             utterances=(),
             obey=f"{{reply}} There is also {quoted}.",
         )
-    if found.get("to"):
-        return _remind(found["to"], table)
-    that = found.get("that", "")
+    if groups.get("to"):
+        return _remind(groups["to"], table)
+    that = groups.get("that", "")
     if re.search(r"\b(?:not|never|no)\b|n['’]t\b", that):
         # "That you are not a doctor": `says` takes what is denied for not said.
         return None
     if re.match(
         r"(?:(?:at least|at most|up to|no more than|exactly|only) )?(?:an?|some|any|one|two|three|\d+) ",
-        found.get("np", ""),
+        groups.get("np", ""),
     ):
         # "An animal fact": which one, no word of the sentence tells.
         return None
-    np = for_user(found.get("np", ""))
+    np = for_user(groups.get("np", ""))
     # "The price of the tent" is a price.
     whose, of, thing = np.partition(" of ")
     spelt = re.findall(r"[\w'’-]+", that or (f"{thing} {whose}" if of else np))
     spelt = [word for word in spelt if word.lower() not in _DETERMINERS]
-    groups = [_forms(word, table["synonyms"]) for word in spelt[-_MOST_WORDS:]]
-    *beside, head = groups or [[np]]
+    alternatives = [_forms(word, table["synonyms"]) for word in spelt[-_MOST_WORDS:]]
+    *beside, head = alternatives or [[np]]
     if not re.search(r"[a-z]", "".join(spelt)):
         beside = []
     params = {"any_of": head, **({"beside": beside} if beside else {})}
-    if re.match(r"upsell|promot|advertis", found["hit"], re.IGNORECASE):
+    if re.match(r"upsell|promot|advertis", groups["hit"], re.IGNORECASE):
         # A question offers as well: "And garlic bread with it?"
-        return PartJudgement(
+        return PartChecks(
             f"offers {np}",
             (VerifierSpec("terms", {"any_of": [" ".join(spelt)]}),),
             utterances=(f"How about {np}?",),
@@ -101,7 +101,7 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
         # "Recommend a book": which one, a sentence of ours cannot say.
         texts = []
     utterances = tuple(text.format(np=np, that=that) for text in texts)
-    return PartJudgement(
+    return PartChecks(
         f"mentions {that or np}",
         (
             VerifierSpec(
@@ -114,13 +114,13 @@ def mention(found: Mapping[str, str], table: Wordings) -> PartJudgement | None:
     )
 
 
-def _remind(deed: str, table: Wordings) -> PartJudgement:
+def _remind(deed: str, table: Wordings) -> PartChecks:
     """Return the rule that a reply tells the user to do a thing, in its main words."""
     common = {*table["stopwords"].split(), "from", "before", "after"}
     spelt = [word for word in re.findall(r"[\w'’-]+", deed) if word.lower() not in common]
     *beside, head = [_forms(word, table["synonyms"]) for word in spelt[-_MOST_WORDS:]]
     given = re.sub(r"\btheir\b", "your", deed)
-    return PartJudgement(
+    return PartChecks(
         f"reminds to {deed}",
         tuple(VerifierSpec("terms", {"any_of": words}) for words in (head, *beside)),
         utterances=tuple(text.format(deed=given) for text in table["remind"]),
@@ -128,21 +128,21 @@ def _remind(deed: str, table: Wordings) -> PartJudgement:
     )
 
 
-def ask(found: Mapping[str, str], table: Wordings) -> PartJudgement:
+def ask(groups: Mapping[str, str], table: Wordings) -> PartChecks:
     """Return the rule that a reply asks the user about a thing, or whether there is one."""
-    topic = found.get("topic") or found.get("own", "")
-    how = found.get("how", "whether").lower()
-    np = for_user(found.get("np") or found.get("thing", ""))
+    topic = groups.get("topic") or groups.get("own", "")
+    how = groups.get("how", "whether").lower()
+    np = for_user(groups.get("np") or groups.get("thing", ""))
     if how != "whether" and not re.match(r"(?:your|the|our|an?)\b", np):
         np = f"your {np}"
-    verb = re.sub(r"^(?:has|had)$", "have", found.get("verb", "have").lower())
+    verb = re.sub(r"^(?:has|had)$", "have", groups.get("verb", "have").lower())
     verb = verb if verb == "have" else verb.rstrip("s")
     asks = tuple(text.format(np=np, verb=verb) for text in table["ask"][how])
     # "The pet's name" is "the name of your pet" as well.
     owner, is_owned, owned = topic.replace("’", "'").partition("'s ")
     params = {"topics": [owned], "beside": [[owner]]} if is_owned else {"topics": [topic]}
     spec = VerifierSpec("question_about", params)
-    return PartJudgement(
+    return PartChecks(
         f"asks about {topic}; add to topics the other words for it",
         (spec,),
         utterances=asks,
@@ -171,7 +171,7 @@ _OPEN: Final = re.compile(
 )
 
 
-def ask_never(clause: str) -> PartJudgement | None:
+def ask_never(clause: str) -> PartChecks | None:
     """Return the rule that no reply asks for a thing; None where the clause forbids no question."""
     match = _ASK_NEVER.match(clause)
     if match is None:
@@ -181,26 +181,26 @@ def ask_never(clause: str) -> PartJudgement | None:
     ]
     spec = {"kind": "not", "of": {"kind": "question_about", "topics": topics}}
     bad = (f"Please tell me your {topics[0]}.",)
-    return PartJudgement(f"never asks for {topics[0]}", (VerifierSpec.from_dict(spec),), bad=bad)
+    return PartChecks(f"never asks for {topics[0]}", (VerifierSpec.from_dict(spec),), bad=bad)
 
 
-def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | None:
+def leave_out(groups: Mapping[str, str], _table: Wordings) -> PartChecks | None:
     """Return the rule that a reply does not name a thing, or any of several; None for "anything sad"."""
-    quoted = found.get("text") or found.get("single")
+    quoted = groups.get("text") or groups.get("single")
     if quoted:
-        terms = [quoted, *(m[1] for m in _QUOTED.finditer(found.get("more", "")))]
+        terms = [quoted, *(m[1] for m in _QUOTED.finditer(groups.get("more", "")))]
     else:
-        np = found.get("np", found.get("that", ""))
-        is_kind = _KIND.match(np) and _NAMES.match(found["hit"])
+        np = groups.get("np", groups.get("that", ""))
+        is_kind = _KIND.match(np) and _NAMES.match(groups["hit"])
         if (
             not np
             or is_kind
             or _OPEN.search(np)
-            or found["hit"].lower().startswith(("say", "add", "includ"))
+            or groups["hit"].lower().startswith(("say", "add", "includ"))
         ):
             return None
         terms = [term for some in _EXAMPLES.split(np) for term in _listed(some)]
-    return PartJudgement(
+    return PartChecks(
         f"leaves out {', '.join(terms)}",
         (VerifierSpec("excludes", {"terms": terms}),),
         bad=tuple(f"There is also {term}." for term in terms),
@@ -210,24 +210,24 @@ def leave_out(found: Mapping[str, str], _table: Wordings) -> PartJudgement | Non
 def _listed(np: str) -> list[str]:
     """Return the things of "passwords, PINs or the codes", without articles."""
     things = re.split(r",? (?:or|and|nor) |, ", np)
-    found = [
+    names = [
         re.sub(
             r"^(?:(?:the|an?|any|our|your|their|his|her|user['’]?s|names of) )+",
             "",
-            one.strip(),
+            thing.strip(),
             flags=re.I,
         )
-        for one in things
+        for thing in things
     ]
-    return [one for one in found if one]
+    return [thing for thing in names if thing]
 
 
 def only(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return messages that have nothing to do with the only topics of a clause, and replies that decline."""
-    one = table["only"]
-    if not re.match(one["match"], clause, re.IGNORECASE):
+    wording = table["only"]
+    if not re.match(wording["match"], clause, re.IGNORECASE):
         return None
-    return tuple(one["asks"]), tuple(one["replies"])
+    return tuple(wording["asks"]), tuple(wording["replies"])
 
 
 def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -242,8 +242,8 @@ def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...
         r" yourself(?=[.!]?$)", "", re.sub(r"(?<=\bdiagnose)(?=[.!]?$)", " illnesses", clause)
     )
     clause = re.sub(r"^(?:please )?avoid (?=\w)", "never avoid ", clause, flags=re.IGNORECASE)
-    for one in table["never"]:
-        verbs = one["verbs"].replace("{topics}", topics)
+    for ban in table["never"]:
+        verbs = ban["verbs"].replace("{topics}", topics)
         match = re.match(_NEVER.replace("{verbs}", verbs), clause, re.IGNORECASE)
         if match is None:
             continue
@@ -251,13 +251,13 @@ def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...
         if match["verb"].lower() == "avoid":
             np = _TOPICS_OF.sub("", np)
             deed = f"discuss {np}"
-        np, deed = (re.sub(r"\banything\b", "something", one) for one in (np, deed))
+        np, deed = (re.sub(r"\banything\b", "something", text) for text in (np, deed))
         given = deed[:1].lower() + deed[1:]
-        if any("{deed}" in text for text in one["asks"]):
+        if any("{deed}" in text for text in ban["asks"]):
             # What the user asks for is the user's; what others may not hear need not be.
             given = for_user(given)
         asked = re.sub(r"\byour\b", "my", re.sub(r"\byou\b", "me", given))
-        asks = [text.format(np=_asked(_TO_OTHERS.sub("", np)), deed=asked) for text in one["asks"]]
+        asks = [text.format(np=_asked(_TO_OTHERS.sub("", np)), deed=asked) for text in ban["asks"]]
         replies = [text.format(deed=given) for text in table["declines"]]
         for words, field in table["fields"].items():
             if re.search(rf"\b(?:{words})\b", np, re.IGNORECASE):
@@ -269,11 +269,13 @@ def never(clause: str, table: Wordings) -> tuple[tuple[str, ...], tuple[str, ...
 
 def for_user(text: str) -> str:
     """Return words as the bot says them: "the user's name" and "the name of the user" are "your name"."""
-    told = re.sub(rf"\b(?:the|an?) ((?:[\w'’-]+ ){{1,3}})of {_USER}\b(?!['’])", r"your \1", text)
-    told = re.sub(rf"\b(for|to|with) {_USER}\b(?!['’])", r"\1 you", told)
-    told = re.sub(rf"\b{_USER}['’](?:s\b)?", "your", told)
-    if told != text:
-        return " ".join(told.split())
+    addressed = re.sub(
+        rf"\b(?:the|an?) ((?:[\w'’-]+ ){{1,3}})of {_USER}\b(?!['’])", r"your \1", text
+    )
+    addressed = re.sub(rf"\b(for|to|with) {_USER}\b(?!['’])", r"\1 you", addressed)
+    addressed = re.sub(rf"\b{_USER}['’](?:s\b)?", "your", addressed)
+    if addressed != text:
+        return " ".join(addressed.split())
     spelt = text.replace("’", "'").split()
     if len(spelt) > 1 and spelt[0].lower() == "the" and spelt[1].lower() in _OWNERS:
         spelt.pop(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gatt.commands.init.data import Data
-from gatt.commands.init.rule import PartJudgement, SentencePart
+from gatt.commands.init.rule import PartChecks, SentencePart
 from gatt.commands.init.rules import ANY_WORDS, read_table
 from gatt.commands.templates import filled
 from gatt.errors import StoreError
@@ -32,7 +32,7 @@ class Start:
     sentence: str
     parts: tuple[SentencePart, ...]
     """Of the sentence."""
-    rule: PartJudgement | None
+    rule: PartChecks | None
     """Of all parts; None where nothing judges any of them."""
     settings: Settings
     data: Data

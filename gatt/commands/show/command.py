@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from gatt.comb.model_support import why_not_packable
     from gatt.commands.show.view import lines_of, page_of, view_sample
     from gatt.data.sample import read_samples
-    from gatt.models.load import load_config, load_tokenizer
+    from gatt.models.load import load_model_config, load_tokenizer
     from gatt.runs.atomic_file import atomic_write_text
 
     config = training_of(args, [args.samples])
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     @cache
     def why() -> str | None:
         # By the configuration of the model: its weights stay unloaded.
-        model_config = load_config(config.model)
+        model_config = load_model_config(config.model)
         return why_not_packable(model_config, config.attn_implementation, config.max_length)
 
     shown = [

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, Literal
 import pyarrow as pa
 
 from gatt.comb.collator import RowLayout, combs_to_features
-from gatt.comb.comb import IGNORE, Comb, expand, fold, pairs, split_to_fit
+from gatt.comb.comb import IGNORE, Comb, expand, fold_branches, pairs, split_to_fit
 from gatt.comb.objectives.table import TABLE
 from gatt.data.sample import GattSample, with_sampled_history
 from gatt.data.switches import told_by_user
@@ -240,7 +240,7 @@ def rows_of(
         if layout == "expanded":
             rows += [(row, part) for row in expand(comb)]
             continue
-        comb = fold(comb) if part.is_alone or drawn.history == "sampled" else comb
+        comb = fold_branches(comb) if part.is_alone or drawn.history == "sampled" else comb
         try:
             fitting = split_to_fit(comb, config.max_tokens_per_row)
         except DataError as error:

@@ -67,9 +67,9 @@ class Answer(Rule):
     @cached_property
     def right(self) -> tuple[Term, ...]:
         """The accepted answers."""
-        found = tuple(map(Term, self.any_of.terms))
-        is_amount = any(term.is_number for term in found)
-        return tuple(replace(term, is_amount=is_amount) for term in found)
+        terms = tuple(map(Term, self.any_of.terms))
+        is_amount = any(term.is_number for term in terms)
+        return tuple(replace(term, is_amount=is_amount) for term in terms)
 
     @cached_property
     def _wrong(self) -> tuple[Term, ...]:

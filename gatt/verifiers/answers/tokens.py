@@ -66,7 +66,7 @@ def tokens(text: str) -> tuple[Token, ...]:
         str(unicodedata.decimal(c)) if not c.isascii() and c.isdecimal() else c for c in text
     )
     folded = fold(plain)
-    found: list[Token] = []
+    single: list[Token] = []
     for match in _TOKEN.finditer(folded.text):
         span = folded.span(*match.span())
         contracted = _CONTRACTED.fullmatch(match[0]) if match["word"] else None
@@ -74,17 +74,17 @@ def tokens(text: str) -> tuple[Token, ...]:
             middle = match.start() + contracted.start("end" if contracted["end"] else "be")
             first = contracted["subject"] or _STEMS.get(contracted["stem"], contracted["stem"])
             last = "not" if contracted["end"] else _BE[contracted["be"]]
-            found.append(Token("word", first, folded.span(match.start(), middle)))
-            found.append(Token("word", last, folded.span(middle, match.end())))
+            single.append(Token("word", first, folded.span(match.start(), middle)))
+            single.append(Token("word", last, folded.span(middle, match.end())))
         elif match["word"] or match["points"] or match["sign"]:
-            found.append(Token("word", match[0].replace(".", ""), span))
+            single.append(Token("word", match[0].replace(".", ""), span))
         elif match["mark"]:
-            found.append(Token("mark", match[0].strip() or "\n", span))
+            single.append(Token("mark", match[0].strip() or "\n", span))
         else:
             values = frozenset() if match["ordinal"] else values_of(match)
             sign = -1 if match["minus"] else 1
-            found.append(Token("number", match[0], span, frozenset(sign * v for v in values)))
-    return tuple(_with_units(_with_spoken(found)))
+            single.append(Token("number", match[0], span, frozenset(sign * v for v in values)))
+    return tuple(_with_units(_with_spoken(single)))
 
 
 def _with_units(given: list[Token]) -> list[Token]:

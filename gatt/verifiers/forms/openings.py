@@ -186,8 +186,8 @@ class Wrapped(Rule):
         left, right = _straight(self.left.strip()), _straight(self.right.strip())
         text = reply.strip()
         # Emphasis around all of it makes no difference, unless that is the mark that is asked for.
-        if left[0] not in "*_" and (found := _EMPHASIS.match(text)):
-            text = found["inner"].strip()
+        if left[0] not in "*_" and (emphasis := _EMPHASIS.match(text)):
+            text = emphasis["inner"].strip()
         # What a backslash escapes stays in the text.
         text = _straight(_ESCAPED.sub("xx", text))
         inner = text[len(left) : len(text) - len(right)]

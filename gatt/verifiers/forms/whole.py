@@ -54,8 +54,8 @@ class JsonObject(Rule):
         for key in self.keys:
             if key not in value:
                 return self.failed(f"no key {key!r}")
-            found = value[key].strip() if isinstance(value[key], str) else value[key]
-            if found in (None, "", [], {}) and not self.may_be_empty:
+            held = value[key].strip() if isinstance(value[key], str) else value[key]
+            if held in (None, "", [], {}) and not self.may_be_empty:
                 return self.failed(f"nothing under {key!r}")
         return self.passed(f"a JSON object with {len(value)} keys")
 
@@ -116,7 +116,7 @@ class Haiku(Rule):
     version = 2
 
     def decide(self, reply: str) -> Verdict:
-        lines = [found for line in strip_markdown(reply).splitlines() if (found := words(line))]
+        lines = [spelt for line in strip_markdown(reply).splitlines() if (spelt := words(line))]
         if len(lines) != len(PATTERN):
             return self.failed(f"{len(lines)} lines, expected {len(PATTERN)}")
         counts = [sum(map(syllables, line)) for line in lines]

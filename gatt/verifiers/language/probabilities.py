@@ -62,9 +62,9 @@ MIN_RIVAL = 1e-4
 
 def likeliest(text: str, asked: str) -> tuple[str, float, float]:
     """Return the likeliest language of a text, its probability, and that of the asked language."""
-    found = probabilities(text, asked)
-    best = max(found, key=lambda code: found[code])
-    return best, found[best], found[asked]
+    shares = probabilities(text, asked)
+    best = max(shares, key=lambda code: shares[code])
+    return best, shares[best], shares[asked]
 
 
 def language_of(text: str, otherwise: str) -> str:
@@ -110,10 +110,10 @@ def _detector(codes: tuple[str, ...], *, is_sketch: bool) -> LanguageDetector:
 
 
 def _combined(
-    found: LanguageDetector, text: str, temper: float, evidence: dict[str, float]
+    detector: LanguageDetector, text: str, temper: float, evidence: dict[str, float]
 ) -> dict[str, float]:
     scores = {}
-    for value in found.compute_language_confidence_values(text):
+    for value in detector.compute_language_confidence_values(text):
         code = value.language.iso_code_639_1.name.lower()
         scores[code] = temper * math.log(max(value.value, FLOOR)) + evidence.get(code, 0.0)
     best = max(scores.values())
@@ -131,10 +131,10 @@ def _evidence(text: str) -> dict[str, float]:
     spelt |= {f"{word.partition(chr(39))[0]}'" for word in spelt if "'" in word}
     letters = {c for c in low if not c.isascii() and c.isalpha()}
     # Who writes no accent at all leaves them out of these words too.
-    known = _FOLDED if low.isascii() else FUNCTION_WORDS
+    words_by_code = _FOLDED if low.isascii() else FUNCTION_WORDS
     return {
         code: SIGN_WEIGHT * (len(spelt & listed) - len(letters - LETTERS[code]))
-        for code, listed in known.items()
+        for code, listed in words_by_code.items()
     }
 
 

@@ -55,8 +55,8 @@ class Language(Rule):
     def __post_init__(self) -> None:
         if self.language not in LANGUAGES:
             hint = did_you_mean(self.language, LANGUAGES)
-            known = ", ".join(sorted(LANGUAGES))
-            raise ValueError(f"unknown language {self.language!r}{hint} (known: {known})")
+            codes = ", ".join(sorted(LANGUAGES))
+            raise ValueError(f"unknown language {self.language!r}{hint} (known: {codes})")
 
     def decide(self, reply: str) -> Verdict:
         code, name = self.language, LANGUAGES[self.language]
@@ -68,9 +68,9 @@ class Language(Rule):
         script_share = 1 - own_script_share(text, code)
         if script_share > MAX_FOREIGN_SCRIPT_SHARE:
             return self.failed(f"{script_share:.0%} in a script that {name} does not use")
-        found, confidence, own = likeliest(text, code)
+        likely, confidence, own = likeliest(text, code)
         if own <= MAX_RULED_OUT and is_connected(text):
-            return self.failed(f"{_NAMES[found]}, not {name} ({confidence:.2f})")
+            return self.failed(f"{_NAMES[likely]}, not {name} ({confidence:.2f})")
         foreign = foreign_sentence(plain, code)
         if foreign:
             piece, other = foreign
@@ -83,5 +83,5 @@ class Language(Rule):
             verdict = self.failed if is_mix else self.undecided
             return verdict(f"{name} ({own:.2f}), but English {quote(' '.join(english))} in it")
         if own < MIN_PROBABILITY:
-            return self.undecided(f"perhaps {_NAMES[found]} ({confidence:.2f})")
+            return self.undecided(f"perhaps {_NAMES[likely]} ({confidence:.2f})")
         return self.passed(f"{name} ({own:.2f})")

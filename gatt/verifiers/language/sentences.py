@@ -77,13 +77,13 @@ def _other_language(sentence: str, code: str) -> str:
     kept = without_names(sentence, code)
     if not is_connected(kept):
         return ""
-    found, _, own = likeliest(kept, code)
+    likely, _, own = likeliest(kept, code)
     if script_of(code) != "latin":
-        return found if own <= MAX_PROBABILITY and found in NEIGHBOURS else ""
-    its_words = FUNCTION_WORDS.get(found, frozenset()) - FUNCTION_WORDS[code]
+        return likely if own <= MAX_PROBABILITY and likely in NEIGHBOURS else ""
+    its_words = FUNCTION_WORDS.get(likely, frozenset()) - FUNCTION_WORDS[code]
     num_its, num_own = (sum(word in w for word in spelt) for w in (its_words, FUNCTION_WORDS[code]))
     is_other = own <= MAX_PROBABILITY and num_its >= 2 and num_its > num_own
-    return found if is_other and found != code else ""
+    return likely if is_other and likely != code else ""
 
 
 def english_words(text: str, code: str) -> tuple[list[str], int]:

@@ -118,6 +118,6 @@ def _unless_too_little(less: str, text: str) -> str:
 
 def has_title_case(quotation: str) -> bool:
     """Whether a short text has a capital on every longer word, as "Game of Thrones" has."""
-    found = words(quotation)
-    content = [word for word in found if len(word) >= MIN_CONTENT_LETTERS]
-    return len(found) <= MAX_TITLE_WORDS and bool(content) and all(w[0].isupper() for w in content)
+    spelt = words(quotation)
+    content = [word for word in spelt if len(word) >= MIN_CONTENT_LETTERS]
+    return len(spelt) <= MAX_TITLE_WORDS and bool(content) and all(w[0].isupper() for w in content)

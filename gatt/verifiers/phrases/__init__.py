@@ -23,8 +23,8 @@ _NAME: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
 def read_phrases(name: str) -> dict[str, Any]:
     """Return what a file of this folder holds; the name is without its ending."""
     text = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    found: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return found
+    phrases: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return phrases
 
 
 def word_set(name: str, key: str) -> frozenset[str]:
@@ -39,9 +39,9 @@ class WordLists:
         self._name = name
 
     def __getattr__(self, key: str) -> frozenset[str]:
-        found = word_set(self._name, key)
-        setattr(self, key, found)
-        return found
+        words = word_set(self._name, key)
+        setattr(self, key, words)
+        return words
 
 
 class Patterns:
@@ -51,12 +51,12 @@ class Patterns:
         self._texts = read_phrases(name)
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
-        found = re.compile(self.text(name))
-        setattr(self, name, found)
-        return found
+        pattern = re.compile(self.text(name))
+        setattr(self, name, pattern)
+        return pattern
 
     def text(self, name: str, **others: str) -> str:
         """Return a pattern as text, without a group around it; `others` stand for `{NAME}` as well."""
-        found = others[name] if name in others else self._texts[name]
-        lines = _GOES_ON.sub("", found.strip("\n")).split("\n")
+        pattern = others[name] if name in others else self._texts[name]
+        lines = _GOES_ON.sub("", pattern.strip("\n")).split("\n")
         return _NAME.sub(lambda m: f"(?:{self.text(m[1], **others)})", "|".join(lines))

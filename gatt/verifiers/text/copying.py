@@ -95,18 +95,20 @@ def repeats(reply: str, earlier: Sequence[str]) -> str | None:
         num_before = sum(_plain(other) == _plain(reply) for other in earlier)
         is_worn = num_words > 1 and num_before >= MOST_SHORT_REPEATS
         return f"the same as {num_before} earlier replies" if is_worn else None
-    known = {
+    said_before = {
         number: {tuple(_plain(sentence)) for sentence in sentences(other)}
         for number, other in enumerate(earlier, 1)
     }
-    everything = set().union(*known.values()) if known else set()
+    everything = set().union(*said_before.values()) if said_before else set()
     if not everything.issuperset(said):
         return None
-    whole = next((number for number, one in known.items() if one.issuperset(said)), None)
+    whole = next(
+        (number for number, before in said_before.items() if before.issuperset(said)), None
+    )
     return f"repeats the reply to turn {whole}" if whole else "repeats sentences of earlier replies"
 
 
-def without_recital(reply: str, told: str, num_sentences: int = 2) -> str | None:
+def without_recital(reply: str, instruction: str, num_sentences: int = 2) -> str | None:
     """Return the folded reply without what it recites of an instruction, or None if it recites nothing.
 
     A recital is a run of `COPIED_RUN` words or more, in the order of the instruction, that has the
@@ -114,7 +116,7 @@ def without_recital(reply: str, told: str, num_sentences: int = 2) -> str | None
     tells or wants said: one sentence as it stands ("We are open from 8 to 6"), or in its own person, which
     changes the beginning ("I am Mia, the assistant of Bergfreund" under "You are Mia, …").
     """
-    given, beginnings, runs = _recitable(told)
+    given, beginnings, runs = _recitable(instruction)
     least = min(num_sentences, len(beginnings))
     text = fold_text(reply)
     spans = word_spans(text)
@@ -133,11 +135,11 @@ def without_recital(reply: str, told: str, num_sentences: int = 2) -> str | None
 
 
 @lru_cache(maxsize=512)
-def _recitable(told: str) -> tuple[list[str], frozenset[int], dict[tuple[str, ...], int]]:
+def _recitable(instruction: str) -> tuple[list[str], frozenset[int], dict[tuple[str, ...], int]]:
     """Return the words of an instruction, where its sentences begin, and where each run of words does first."""
     given: list[str] = []
     beginnings = set()
-    for sentence in (part for one in sentences(told) for part in one.split(";")):
+    for sentence in (part for one in sentences(instruction) for part in one.split(";")):
         spelt = words(fold_text(sentence))
         beginnings |= {len(given)} if spelt else set()
         given += spelt

@@ -32,7 +32,7 @@ _PERSONS: Final = dict.fromkeys(
 
 
 def echoed(
-    reply: str, hint: str | None, told: Iterable[str] = (), wanted: Iterable[str] = ()
+    reply: str, hint: str | None, texts: Iterable[str] = (), wanted: Iterable[str] = ()
 ) -> str | None:
     """Return the sentence that a reply gives back, in plain words, or None.
 
@@ -41,10 +41,10 @@ def echoed(
     Args:
         reply: a text.
         hint: the teacher's; None for none.
-        told: the instruction and whatever else the teacher read.
-        wanted: what the reply shall say word for word; quotations in hint and `told` count as such too.
+        texts: the instruction and whatever else the teacher read.
+        wanted: what the reply shall say word for word; quotations in hint and `texts` count as such too.
     """
-    whole = _sentences_told((hint or "", *told), tuple(wanted))
+    whole = _sentences_told((hint or "", *texts), tuple(wanted))
     orders = _orders_of(hint or "", tuple(wanted))
     spelt = _plain(reply).split()
     line = f" {' '.join(spelt)} "
@@ -61,8 +61,8 @@ def echoed(
 def _sentences_told(texts: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sentences that the teacher reads and should not say, as plain words."""
     meant = [f" {_plain(w)} " for w in wanted]
-    told = {_plain(s): None for text in texts for s in sentences(QUOTATION.sub(" ", text))}
-    return tuple(s for s in told if len(s.split()) > 1 and not any(f" {s} " in w for w in meant))
+    plain = {_plain(s): None for text in texts for s in sentences(QUOTATION.sub(" ", text))}
+    return tuple(s for s in plain if len(s.split()) > 1 and not any(f" {s} " in w for w in meant))
 
 
 @lru_cache(maxsize=512)

@@ -55,8 +55,9 @@ class TermMatcher:
     def __init__(self, terms: Iterable[str]) -> None:
         self.terms = tuple(terms)
         if len(self.terms) < self.least or not all(map(str.strip, self.terms)):
-            found = f"is {list(self.terms)!r}"
-            raise ValueError(f"{found}: expected texts that are not blank, at least {self.least}")
+            raise ValueError(
+                f"is {list(self.terms)!r}: expected texts that are not blank, at least {self.least}"
+            )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any:

@@ -107,8 +107,8 @@ def _stops(block: str) -> Iterator[int]:
     """Yield where the sentences of a block end, behind their closing marks."""
     if _ONE_SENTENCE.fullmatch(block) or not _HAS_WORD.search(block):
         return
-    for found in sentencex.get_sentence_boundaries("en", _written_over(block)):
-        stop = found["start_index"] + len(found["text"].rstrip())
+    for boundary in sentencex.get_sentence_boundaries("en", _written_over(block)):
+        stop = boundary["start_index"] + len(boundary["text"].rstrip())
         closers = _CLOSERS.match(block, stop)
         end = closers.end() if closers else stop
         if not _goes_on(block, stop, end):
@@ -130,10 +130,10 @@ def _goes_on(block: str, stop: int, end: int) -> bool:
     closed = block[stop:end].strip(_EMPHASIS)
     if closed and _QUOTED_IN_JAPANESE.match(block, end):
         return True
-    found = _NEXT_WORD.match(block, end)
-    if not found:
+    following = _NEXT_WORD.match(block, end)
+    if not following:
         return False
-    word = found["word"]
+    word = following["word"]
     if closed and word[0].islower():
         return True
     is_ellipsis = _ELLIPSIS.search(block[max(0, end - _LOOKBACK) : end])

@@ -107,8 +107,8 @@ def as_meant(sentence: str, terms: tuple[str, ...]) -> str:
     be right, as other words are a slip apart ("adviser", "advised").
     """
     folded = _SHORT_WORD.sub(lambda m: _SHORT[m[0]], fold_text(sentence))
-    known = _long_words(terms)
-    return _WORD.sub(lambda m: _mended(m[0], known), _NUMBER.sub(" number", folded))
+    long_words = _long_words(terms)
+    return _WORD.sub(lambda m: _mended(m[0], long_words), _NUMBER.sub(" number", folded))
 
 
 @lru_cache(maxsize=512)
@@ -117,7 +117,7 @@ def _long_words(terms: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _mended(typed: str, known: tuple[str, ...]) -> str:
-    close = next(iter(get_close_matches(typed, known, 1, _SLIP)), typed)
+def _mended(typed: str, long_words: tuple[str, ...]) -> str:
+    close = next(iter(get_close_matches(typed, long_words, 1, _SLIP)), typed)
     is_same = close[0] == typed[0] and close[-_KEPT_END:] == typed[-_KEPT_END:]
     return close if is_same and abs(len(close) - len(typed)) < 2 else typed

@@ -61,17 +61,17 @@ class Says(Rule):
     def decide(self, reply: str) -> Verdict:
         spans = sentence_spans(reply)
         said = [reply[start:end] for start, end in spans]
-        found: list[tuple[str, Span]] = []
+        flaws: list[tuple[str, Span]] = []
         for number, span in enumerate(spans):
             following = fold_text(said[number + 1]) if number + 1 < len(said) else ""
             for flaw in self._flaws(said[number], following):
                 flaw = flaw or self._misplaced(said[number + 1 :])
                 if not flaw:
                     return self.passed(f"says {quote(said[number])}", span)
-                found.append((flaw, span))
-        if not found:
+                flaws.append((flaw, span))
+        if not flaws:
             return self.failed(f"says none of: {self.any_of}")
-        flaw, span = found[0]
+        flaw, span = flaws[0]
         first = reply[slice(*span)]
         is_doubtful = flaw == REGRETS or (flaw == NO_WORD and is_heading(fold_text(first)))
         verdict = self.undecided if is_doubtful else self.failed

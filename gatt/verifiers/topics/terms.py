@@ -63,9 +63,9 @@ class TermsRule(Rule):
         if forbidden:
             return self.failed(f"says {quote(forbidden.text)}", forbidden.span)
         said = without_task_talk(reply)
-        for one in self._each:
-            if one.first(said) is None:
-                return self.failed(f"does not say {quote(str(one))}")
+        for term in self._each:
+            if term.first(said) is None:
+                return self.failed(f"does not say {quote(str(term))}")
         counted = self.any_of or self.all_of
         if not counted:
             return _without(self, reply)

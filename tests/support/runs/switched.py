@@ -10,7 +10,7 @@ from typing import Any
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.records.samples import Sample
-from eval.scoring.verdict import Reply, judge_by_rules
+from eval.scoring.verdict import Reply, check_by_rules
 from gatt.data.sample import GattSample
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation
@@ -55,4 +55,4 @@ def config(**changes: Any) -> EvalConfig:
 
 def judged(of: Case, turn: int, text: str, kind: Any = "turn") -> Sample:
     reply = Reply(of, turn, kind, of.user_turn(turn), Generation(text, "stop", 5))
-    return judge_by_rules(reply, "base", "own", ())
+    return check_by_rules(reply, "base", "own", ())

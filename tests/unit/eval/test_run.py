@@ -12,8 +12,7 @@ from eval import run as run_module
 from eval.commands.eval import renew
 from eval.config import EvalConfig
 from eval.metrics.curves import CurvePoint
-from eval.records.samples import read_samples
-from eval.report.data.selection import SCHEMA
+from eval.records.samples import RESULTS_SCHEMA, read_samples
 from eval.results.provenance import read_calls
 from eval.run import EvalResult, evaluate
 from gatt.cli import main
@@ -67,7 +66,7 @@ def test_a_run_leaves_results_samples_and_report(config, monkeypatch) -> None:
     result, engine = run(config)
     results = json.loads((config.output_dir / "results.json").read_text(encoding="utf-8"))
     assert results == json.loads(json.dumps(result.results))
-    assert results["schema"] == SCHEMA
+    assert results["schema"] == RESULTS_SCHEMA
     assert {"config", "source", "verifiers", "tokens", "commit"} <= set(results["run"])
     assert all(set(point) == CURVE_KEYS for point in results["curves"])
     found = {(p["arm"], p["history"]) for p in results["curves"]}

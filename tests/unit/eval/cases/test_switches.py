@@ -19,7 +19,7 @@ from eval.report.data.transcripts import Transcripts
 from eval.report.tables.written import markdown_tables
 from eval.rollout.roll_out import roll_out
 from eval.run import evaluate
-from eval.scoring.verdict import judge_by_rules
+from eval.scoring.verdict import check_by_rules
 from gatt.config.load import load_config
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
@@ -95,7 +95,7 @@ def test_probes_ask_for_what_is_in_force_or_was_taken_back() -> None:
     assert {t: r.user for t, r in probes.items()} == {
         2: "Do you like tennis?", 3: "Do you like chess?", 5: "Do you like chess?",
     }  # fmt: skip
-    found = {t: judge_by_rules(r, "base", "own", ()) for t, r in probes.items()}
+    found = {t: check_by_rules(r, "base", "own", ()) for t, r in probes.items()}
     assert [(s.status, s.instruction.id, s.leak, s.expected) for s in found.values()] == [
         ("fail", "hobby.tennis", None, "kept"), ("pass", "hobby.chess", None, "kept"),
         ("fail", "hobby.chess", "pass", "released"),

@@ -10,7 +10,7 @@ from eval.metrics.table import leakage
 from eval.records.case import Case
 from eval.records.samples import Sample
 from eval.report.data.selection import turn_name
-from eval.scoring.verdict import Reply, judge_by_rules
+from eval.scoring.verdict import Reply, check_by_rules
 from gatt.data.switches import Switch
 from gatt.generation.base import Generation
 from tests.support.runs.stages import dialogue
@@ -36,7 +36,7 @@ def test_a_reply_is_judged_by_what_is_in_force_and_its_leak_by_what_was() -> Non
     assert judged(one, 3, "x y z.").event == "replace"
     assert judged(one, 4, "x y z.").announcement is judged(one, 4, "x y z.").event is None
     nothing = Reply(one, 4, "turn", "u", Generation("", "context_limit", 0))
-    assert judge_by_rules(nothing, "base", "own", ()).leak == "undecided"
+    assert check_by_rules(nothing, "base", "own", ()).leak == "undecided"
 
 
 def test_leakage_is_of_what_ended_last_and_is_not_back() -> None:

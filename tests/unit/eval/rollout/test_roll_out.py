@@ -13,7 +13,7 @@ from eval.cases.draw import make_cases
 from eval.config import EvalConfig
 from eval.records.case import Case
 from eval.rollout.roll_out import roll_out
-from eval.scoring.verdict import Reply, judge_by_rules
+from eval.scoring.verdict import Reply, check_by_rules
 from gatt.data.catalog.choice import InstructionChoice
 from gatt.data.catalog.read import Catalog, load_catalog
 from gatt.data.catalog.switch_draw import SwitchConfig
@@ -173,7 +173,7 @@ def test_every_turn_behind_a_full_context_is_recorded_as_undecided() -> None:
     engine = RecordingEngine(reply)
     replies = rolled(engine, [case(), OTHER], "base", "own", settings)
     found = {
-        (r.case.id, r.kind, r.turn): judge_by_rules(r, "base", "own", ()).status for r in replies
+        (r.case.id, r.kind, r.turn): check_by_rules(r, "base", "own", ()).status for r in replies
     }
     assert found == {
         ("c", "turn", 1): "pass", ("c", "turn", 2): "pass", ("c", "turn", 4): "undecided",
@@ -199,7 +199,7 @@ def test_a_reply_that_never_came_is_undecided_and_its_dialogue_goes_on(finish, f
         return Generation("", finish, 32) if is_withheld else "I play tennis on Sundays."
 
     replies = rolled(RecordingEngine(reply), [case()], "base", "own", config(probe_turns=()))
-    samples = [judge_by_rules(r, "base", "own", ()) for r in replies]
+    samples = [check_by_rules(r, "base", "own", ()) for r in replies]
     assert [(s.turn, s.status) for s in samples] == [(1, "pass"), (2, "undecided"), (4, "pass")]
     assert samples[1].finish == finish
     assert fact in samples[1].verdicts[0].evidence
@@ -219,7 +219,7 @@ def test_what_passes_on_a_plain_dialogue_is_a_false_trigger(
     pool = [catalog.entry(e) for e in entries]
     settings = config(turns=(1,), probe_turns=())
     (found,) = rolled(RecordingEngine(lambda _: reply), [case(None)], "base", "reference", settings)
-    judged = judge_by_rules(found, "base", "reference", pool)
+    judged = check_by_rules(found, "base", "reference", pool)
     assert (judged.status, judged.split, judged.family) == (status, "none", "plain")
     assert fact in judged.verdicts[0].evidence
 

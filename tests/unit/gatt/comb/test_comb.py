@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatt.comb.comb import IGNORE, Branch, Comb, best_fit, expand, fold, split_to_fit
+from gatt.comb.comb import IGNORE, Branch, Comb, best_fit, expand, fold_branches, split_to_fit
 from gatt.errors import DataError
 from tests.support.models.combs import combs
 
@@ -56,7 +56,7 @@ def test_fold_by_hand() -> None:
         (X,) * 6,
         (Branch(2, (3, 4), (3, 4)), Branch(5, (7,), (7,)), Branch(6, (8, 9), (8, 9))),
     )
-    assert fold(comb) == Comb(
+    assert fold_branches(comb) == Comb(
         (1, 2, 3, 4, 5, 6, 8, 9), (X, X, 3, 4, X, X, 8, 9), (Branch(5, (7,), (7,)),)
     )
 
@@ -86,7 +86,7 @@ def test_contracts(make, message) -> None:
 
 def test_what_is_made_of_a_comb_is_learned_as_it_is() -> None:
     comb = Comb((1, 2, 3, 4), (X, X, 3, 4), (Branch(2, (9, 9), (9, 9), "kl"),), "kl")
-    made = [*expand(comb), fold(comb), *split_to_fit(comb, 5)]
+    made = [*expand(comb), fold_branches(comb), *split_to_fit(comb, 5)]
     assert len(made) == 2 + 1 + 2
     assert all(objective == "kl" for one in made for objective, _ in one.labelled)
 
@@ -101,10 +101,10 @@ def test_a_teacher_reads_the_same_replies_whatever_is_made_of_a_comb() -> None:
         (Comb(teacher.trunk, (X,) * 6, teacher.branches[1:]),),
     ]
     whole = Comb((8, 8, 8, 3, 4, 9, 6), (X, X, X, 3, 4, X, 6))
-    assert fold(comb) == Comb((1, 2, 3, 4, 5, 6), (X, X, 3, 4, X, 6), teacher=(whole,))
+    assert fold_branches(comb) == Comb((1, 2, 3, 4, 5, 6), (X, X, 3, 4, X, 6), teacher=(whole,))
     # One of two that the trunk does not say: in the trunk the other one would come first.
     other = replace(comb, trunk=(1, 2, 9, 9, 5))
-    assert fold(other) == other
+    assert fold_branches(other) == other
     assert comb.num_positions == 7
 
 
@@ -112,7 +112,7 @@ def test_a_pair_stays_together() -> None:
     """Also where the trunk says its first reply, and where a row has room for one of the two alone."""
     pair = (Branch(2, (3, 4), (3, 4)), Branch(2, (9, 9, 8), (9, 9, 8), is_partner=True))
     comb = Comb((1, 2, 3, 4), (X,) * 4, (*pair, Branch(4, (5,), (5,))))
-    assert fold(comb).branches == pair
+    assert fold_branches(comb).branches == pair
     first, second = split_to_fit(comb, 7)
     assert (first.branches, second.branches) == (pair, comb.branches[2:])
     assert [row.is_partner for row in expand(comb)] == [False, True, False]

@@ -121,7 +121,7 @@ LUCIA = "Eres Lucía, la asistente de Banco Faro; en español; dos frases como m
 )  # fmt: skip
 def test_a_recited_instruction_answers_nothing(told, fact, right, reply, is_right) -> None:
     expected = Expectation(any_of=(right,), kind="speaker" if fact else "own", fact=fact)
-    assert (answers(expected, reply, "Tell me.", told=told).status == "pass") == is_right
+    assert (answers(expected, reply, "Tell me.", instruction=told).status == "pass") == is_right
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from gatt.data.sample import TargetKind
-from gatt.train.config import DistilSettings, TrainConfig
+from gatt.train.config import DistilSettings, PreferenceSettings, TrainConfig
 from gatt.train.data.report import RowReport
 from gatt.train.run_folder import model_card
 
@@ -38,6 +38,19 @@ def test_the_card_names_the_settings_of_the_objective() -> None:
     assert "(reverse KL divergence, `objective: distil`)" in text
     assert "| preference.beta | 0.1 |" in card(config={"objective": "preference"})
     assert "distil" not in card(config={"objective": "preference"})
+
+
+def test_the_card_names_the_reference_model_of_a_preference() -> None:
+    text = card(config={"objective": "preference"})
+    assert "with the model without the adapter as the reference" in text
+    settings = {
+        "objective": "preference",
+        "preference": PreferenceSettings(reference="init_adapter"),
+        "init_adapter": Path("first"),
+    }
+    text = card(config=settings)
+    assert "with the model with the adapter that training started from as the reference" in text
+    assert "without the adapter" not in text
 
 
 def test_the_card_says_in_words_how_every_kind_of_target_was_made() -> None:

@@ -88,7 +88,8 @@ def test_the_rates_are_what_a_readme_shows() -> None:
         "\nSeen instructions, people’s history. GAtt: 1 of 1 replies, 95 % interval [21, 100]; "
     )
     assert (
-        "\n**Keeps the instruction** (seen instructions, people’s history; per cent with 95 % interval)\n"
+        "\n**Keeps the instruction** (replies that keep the instruction; "
+        "seen instructions, people’s history; per cent with 95 % interval)\n"
         "\n"
         "| arm | turn 1 | turn 2 | turn 4 | half-life |\n"
         "| --- | ---: | ---: | ---: | ---: |\n"
@@ -97,7 +98,8 @@ def test_the_rates_are_what_a_readme_shows() -> None:
         "| gatt\\|x | 100 % [21, 100] (1/1) |  |  | >1 |\n"
         "| the dialogue itself | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) | 0 % [0, 79] (0/1) |  |\n"
         "\n"
-        "**Survival** (seen instructions, people’s history; per cent with 95 % interval)\n"
+        "**Survival** (dialogues in which every reply asked so far kept the instruction; "
+        "seen instructions, people’s history; per cent with 95 % interval)\n"
     ) in text
     assert (
         "(10/12, 4?): 10 of 12 decided passed, 4 are undecided and in no rate. The dialogue "

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.report.data.selection import SCHEMA
+from eval.records import samples
 from gatt.commands.export.command import ExportConfig
 from gatt.commands.export.evaluation import RESULTS_SCHEMA, evaluation_of
 from gatt.commands.export.write import card_of
@@ -97,10 +97,10 @@ def test_the_arm_is_the_one_with_the_weights_of_the_adapter(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "fact"),
     [(None, "No such file"), ("[]", "broken"), ('{"schema": 2}', "2, not 3"),
-     (f'{{"schema": {SCHEMA}, "run": {{}}}}', "curves")],
+     (f'{{"schema": {RESULTS_SCHEMA}, "run": {{}}}}', "curves")],
 )  # fmt: skip
 def test_results_that_are_missing_broken_or_of_another_schema(tmp_path, text, fact) -> None:
-    assert RESULTS_SCHEMA == SCHEMA
+    assert samples.RESULTS_SCHEMA == RESULTS_SCHEMA
     if text is not None:
         (tmp_path / "results.json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"results\.json: broken .*{fact}|{fact}.*gatt eval"):

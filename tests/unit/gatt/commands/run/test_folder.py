@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from eval.commands.report import _evaluation_of
+from eval.records.samples import RESULTS_SCHEMA
 from eval.report.data.runs import read_runs
-from eval.report.data.selection import SCHEMA
 from gatt.cli import main
 from gatt.commands.run.folder import talk_of, training_of, with_values
 from gatt.config.load import save_config
@@ -123,7 +123,9 @@ def test_the_report_of_a_run_is_that_of_its_evaluation(bot: Path) -> None:
     assert _evaluation_of(Path("nowhere")) == Path("nowhere")
     bot = bot.rename(bot.parent / "rate=0.1")
     (bot / "run/eval").mkdir()
-    (bot / "run/eval/results.json").write_text(json.dumps({"schema": SCHEMA}), encoding="utf-8")
+    (bot / "run/eval/results.json").write_text(
+        json.dumps({"schema": RESULTS_SCHEMA}), encoding="utf-8"
+    )
     runs = read_runs([str(bot), f"mine={bot}"], _evaluation_of)
     assert [run.name for run in runs] == ["rate=0.1", "mine"]
     assert {run.folder for run in runs} == {bot / "run/eval"}
