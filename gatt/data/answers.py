@@ -88,7 +88,12 @@ def _spec(expectation: Expectation) -> VerifierSpec:
 
 
 def _asks_the_same(asked: Expectation, others: Sequence[Expectation | None]) -> bool:
-    return any(o is not None and not set(o.any_of).isdisjoint(asked.any_of) for o in others)
+    # Who says its name says its company too, and may say both again.
+    return any(
+        o is not None
+        and (o.kind == asked.kind == "speaker" or not set(o.any_of).isdisjoint(asked.any_of))
+        for o in others
+    )
 
 
 def _brings_an_answer(expectation: Expectation, reply: str, user: str) -> bool:

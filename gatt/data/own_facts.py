@@ -11,7 +11,7 @@ from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised by one with every change that can change whose fact it is."""
 MOST_FRAGMENT_WORDS: Final = 5
 """Words of a sentence that may name a fact without an "I": "In Lisbon, Portugal."."""
@@ -28,7 +28,10 @@ _OTHERS: Final = re.compile(r"\b(?:he|she|they|his|her|their|who|was|were)\b")
 _NAME_TIE: Final = re.compile(
     r"\b(?:i am|i'm|im|my (?:full |first |own )?name(?: is|'s)?|name is|name's|name:?|call(?:s|ed)?(?: me)?"
     r"|known as|this is|it is|it's|as|they say|named|answer to|go by"
-    r"|(?:speaking|talking|chatting) (?:to|with))\W*$"
+    r"|(?:speaking|talking|chatting) (?:to|with)"
+    r"|me llamo|nombre es|soy|(?:le|te) (?:atiende|escribe|saluda)|hablas? con|ich bin|heisse|name ist"
+    r"|(?:sprechen|schreiben) (?:sie )?mit|hier ist|je suis|m'appelle|nom est|c'est"
+    r"|me chamo|nome e|sou|mi chiamo|sono)\W*$"
 )
 _ONLY_LIKED: Final = re.compile(
     r"\b(?:likes?|loves?|enjoy|fan of|about|allergic to|interested in|topic is|help you with|been to"

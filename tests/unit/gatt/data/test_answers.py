@@ -64,6 +64,27 @@ def test_what_the_user_told_is_said_of_the_user(reply: str, is_right: bool) -> N
 
 
 @pytest.mark.parametrize(
+    ("reply", "is_right"),
+    [
+        ("Claro, mi nombre es Maria.", True),
+        ("Con gusto, le atiende Maria.", True),
+        ("Gern, mein Name ist Maria.", True),
+        ("Oui, je m'appelle Maria.", True),
+        ("Hola, buenos días, Maria.", False),
+    ],
+)
+def test_a_name_is_introduced_in_other_languages_too(reply: str, is_right: bool) -> None:
+    assert (answers(NAME, reply, "¿Cómo te llamas?").status == "pass") == is_right
+
+
+def test_who_said_its_name_with_its_company_may_say_both_again() -> None:
+    company = Expectation(any_of=("Lark Books",), kind="speaker", fact="company")
+    reply = "I am Maria, the voice of Lark Books."
+    assert answers(NAME, reply, "Who are you?", [reply], [company]).status == "pass"
+    assert answers(NAME, reply, "Who are you?", [reply], [None]).status == "fail"
+
+
+@pytest.mark.parametrize(
     ("asked", "right", "reply", "is_right"),
     [
         ("Which letter comes before D?", "C", "C comes before D.", True),
