@@ -119,8 +119,8 @@ stage_recipes() { # one data set learned in its dialogues, alone, both; other ta
   measure recipes joint recipes
 }
 stage_recipes_own() { # the same adapters in their own chat, and after slips
-  measure recipes_own joint recipes --eval.arms='[base, base+system+reminder, gatt, single_turn, both]' \
-    --eval.histories='[own, slip_2]' --eval.num_dialogues=24 --eval.source.num=24
+  measure recipes_own joint recipes --eval.arms='[base, base+system+reminder, gatt, single_turn]' \
+    --eval.histories='[own, slip_2]' --eval.num_dialogues=32 --eval.source.num=32
 }
 stage_s_ifeval() { # S_IFEVAL=sys_ifeval.jsonl of RealGuardrails: 120 prompts, alone and behind 19 exchanges
   local n
