@@ -123,19 +123,22 @@ stage_recipes_own() { # the same adapters in their own chat, and after slips
     --eval.histories='[own, slip_2]' --eval.num_dialogues=32 --eval.source.num=32
 }
 stage_s_ifeval() { # S_IFEVAL=sys_ifeval.jsonl of RealGuardrails: 120 prompts, alone and behind 19 exchanges
-  local n
+  local n history=own # nothing stands before the prompt
   mkdir -p "$out"
   for n in 0 19; do
     [[ -f $out/s_ifeval_$n.jsonl ]] ||
       gatt suite import s-ifeval "$S_IFEVAL" --exchanges $n --num 120 --output "$out/s_ifeval_$n.jsonl"
-    measure s_ifeval_$n keeps s_ifeval --eval.cases="$out/s_ifeval_$n.jsonl" --eval.turns="[$((n + 1))]"
+    measure s_ifeval_$n keeps s_ifeval --eval.cases="$out/s_ifeval_$n.jsonl" --eval.turns="[$((n + 1))]" \
+      --eval.histories="[$history]"
+    history=reference
   done
 }
 stage_ability() { # IFEVAL=ifeval.jsonl: without an instruction, 200 prompts of IFEval, and 120 conversations of the bank
   local arms='[base, gatt, single_turn, preference]'
   mkdir -p "$out"
   [[ -f $out/ifeval.jsonl ]] || gatt suite import ifeval "$IFEVAL" --num 200 --output "$out/ifeval.jsonl"
-  measure ifeval keeps s_ifeval --eval.cases="$out/ifeval.jsonl" --eval.turns='[1]' --eval.sampling.max_new_tokens=512
+  measure ifeval keeps s_ifeval --eval.cases="$out/ifeval.jsonl" --eval.turns='[1]' --eval.histories='[own]' --eval.arms='[base, gatt]' \
+    --eval.sampling.max_new_tokens=512
   measure plain answers_plain recipes --eval.suite=none --eval.num_plain=120 --eval.arms="$arms" --eval.baseline=base
 }
 stage_demo_seeds() { # the demo with ten seeds: how far its figures spread. GAtt alone; the base model is in results/demo
