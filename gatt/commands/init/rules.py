@@ -45,7 +45,7 @@ _CONDITION: Final = re.compile(
 )
 _OF_A_PIECE: Final = (
     r"^(?:and )?each\b|\b<in_a_piece>s?\b(?=.*\b(?:words?|characters?|sentences?|lines?|case)\b)"
-    r"|^(?:(?:keep|limit|write) )?<quote>|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
+    r"|^(?:(?:keep|limit|write) )?(?:<quote>)|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
     r"|^(?:keep|limit|write) (?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?|values?"
     r"|comments?|variables?|dates?|functions?|constants?|labels?)\b"
     r"|^(?:explain|justify) (?:it|this|why|your|each)\b"

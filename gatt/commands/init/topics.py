@@ -43,7 +43,7 @@ _USER: Final = (
     r"(?:the |each |every |an? )?(?:user|customer|client|guest|patient|student|pupil|learner|player|caller"
     r"|visitor|reader|member|traveller|passenger)s?"
 )
-_QUOTED: Final = re.compile(r"[\"“„«]\s*([^\"“”„«»]+?)\s*[\"”“»]")
+_QUOTED: Final = re.compile(r"(?:[\"“„«]|(?<!\w)['‘])\s*([^\"“”„«»]+?)\s*(?:[\"”“»]|['’](?!\w))")
 _TO_OTHERS: Final = re.compile(
     r" (?:to|with) (?:others?|anyone|anybody|strangers|third parties|other \w+)$", re.IGNORECASE
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gatt.commands.init.rules import find_rule
@@ -97,3 +99,31 @@ def test_a_program_puts_a_reply_into_json_where_one_key_holds_it(sentence, key) 
     rule = find_rule(sentence)
     assert rule is not None
     assert (f'"key": "{key}"' in rule.program) == (key is not None) == bool(rule.program)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'End every reply with "Safe travels".',
+        'Start every reply with "Good news:".',
+        'Always mention "Blue Monday".',
+        'Never say "no problem".',
+        'Never mention "Kestrel", "Swift" or "Rook".',
+        'Call me "Skipper".',
+        'Refer to the customer as "dear reader".',
+        'Answer only with "left" or "right".',
+    ],
+)
+def test_single_quotation_marks_are_read_as_double_ones(sentence) -> None:
+    expected = find_rule(sentence)
+    assert expected is not None
+    for marks in ("''", "‘’"):
+        opened = re.sub(r'"([^"]*)"', rf"{marks[0]}\1{marks[1]}", sentence)
+        rule = find_rule(opened)
+        assert rule is not None
+        assert rule.verifiers == expected.verifiers
+
+
+def test_a_limit_of_a_quoted_piece_is_none_of_the_whole_reply() -> None:
+    assert find_rule("Keep 'Notes' under nine words.") is None
+    assert find_rule("'Notes' in at most nine words.") is None
