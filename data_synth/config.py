@@ -59,7 +59,8 @@ class TeacherConfig:
     of them."""
     hint_attempts: int = 2
     """Further replies for which the teacher first reads the entry's examples; for the last one also its hint.
-    If the entry has no examples, all have the hint."""
+    If the entry has no examples, all have the hint. In the mode `rewrite` all have the hint and the replies of
+    the first two examples."""
     prefill_attempts: int = 1
     """Further replies with a given beginning, for entries that have `prefills`."""
     compose: bool = True
