@@ -339,7 +339,7 @@ def _part(
     least = groups.get("least", "").casefold()
     if least:
         groups["least"] = str(_NUMBERS.get(least) or int(least))
-    groups["own_np"] = for_user(groups.get("np", "your patience"))
+    groups["own_np"] = for_user(groups["np"]) if "np" in groups else "your patience"
     made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, groups)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
     if spec["kind"] == "ends_with" and groups["topic"][-1:].isalnum():

@@ -91,7 +91,7 @@ def mention(groups: Mapping[str, str], table: Wordings) -> PartChecks | None:
         return PartChecks(
             f"offers {np}",
             (VerifierSpec("terms", {"any_of": [" ".join(spelt)]}),),
-            utterances=(f"How about {np}?",),
+            utterances=tuple(text.format(np=np) for text in table["offer"]),
             obey=f"{{reply}} How about {np}?",
         )
     texts = table[
