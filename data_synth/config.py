@@ -54,10 +54,13 @@ class TeacherConfig:
     """Number of latest exchanges that the teacher reads; null: all of them, as published. If the user asks for
     something told earlier, it reads all of them."""
     attempts: int = 2
-    """Replies sampled for each turn from the sampling view, until one is accepted."""
+    """Most replies sampled for each turn from the sampling view. The first one that passes filters and
+    verifiers is the target, and no further one is sampled: under rules that say pass or fail, this is the best
+    of them."""
     hint_attempts: int = 2
     """Further replies for which the teacher first reads the entry's examples; for the last one also its hint.
-    If the entry has no examples, all have the hint."""
+    If the entry has no examples, all have the hint. In the mode `rewrite` all have the hint and the replies of
+    the first two examples."""
     prefill_attempts: int = 1
     """Further replies with a given beginning, for entries that have `prefills`."""
     compose: bool = True

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from data_synth.instruction_talk import mentions_instruction
+from data_synth.introduction import asks_who, only_introduces
 from data_synth.quality import QualityConfig
 from gatt.data.answers import answers
 from gatt.data.catalog.programs import texts_added
@@ -87,7 +88,7 @@ def is_clipped(draw: Draw) -> bool:
     return bare.count('"') % 2 == 1 and "”" not in bare
 
 
-FILTERS_VERSION = 6
+FILTERS_VERSION = 7
 """Raised by one with every change that can change which replies are refused."""
 
 _WORD = re.compile(r"\w+")
@@ -140,6 +141,19 @@ def declines_ordinary(draw: Draw) -> bool:
 
 def _declines(text: str) -> bool:
     return build(VerifierSpec("declines")).check(text).status == "pass"
+
+
+def introduces_unasked(draw: Draw) -> bool:
+    """Whether the reply only says who the speaker is, though its turn expects nothing and nobody asked.
+
+    An own reply that does so may be rewritten.
+    """
+    facts = draw.instruction.facts if draw.instruction else {}
+    if not facts or draw.expect is not None or (draw.own and only_introduces(draw.own, facts)):
+        return False
+    return only_introduces(draw.text, facts) and not any(
+        asks_who(message, facts) for message in draw.messages[-1:]
+    )
 
 
 def loses_fact(draw: Draw) -> bool:
@@ -199,6 +213,7 @@ FILTERS: Final[dict[str, Callable[[Draw, QualityConfig], bool]]] = {
     "repeats_prompt": lambda draw, quality: quality.repeats_prompt and repeats_prompt(draw),
     "clipped": lambda draw, quality: quality.clipped and is_clipped(draw),
     "declines": lambda draw, quality: quality.declines and declines_ordinary(draw),
+    "introduction": lambda draw, quality: quality.introductions and introduces_unasked(draw),
     "lost_fact": lambda draw, quality: quality.keeps_facts and loses_fact(draw),
     "added_fact": lambda draw, quality: quality.keeps_facts and adds_fact(draw),
     "wrong": lambda draw, quality: quality.answers and is_wrong(draw),
@@ -220,6 +235,7 @@ REASONS: Final = {
     "repeats_prompt": "gives the user's message or the history back",
     "clipped": "stops in mid-sentence, though not at the length limit",
     "declines": "declines, though nobody asked for what the instruction forbids",
+    "introduction": "only says who the speaker is, though nobody asked",
     "lost_fact": "lacks a number, name, link or code of the dialogue's own reply",
     "added_fact": "has a number, name, link or code that nobody gave it",
     "wrong": "lacks what its turn expects, or says a wrong answer",

@@ -21,7 +21,8 @@ BEGINNING_WORDS: Final = 3
 LEAST_TARGETS: Final = 20
 """Fewer are shown and never refused: a share of them says nothing."""
 ENOUGH_PHRASINGS: Final = 8
-"""Wordings of an added sentence from which it is no formula, if they are used alike."""
+"""Wordings of an added sentence from which it is no formula. How evenly they are used is not looked at, but a
+single sentence in more of the targets than the limit is a formula of its own."""
 
 
 @dataclass

@@ -39,6 +39,9 @@ class QualityConfig:
     """Refuse replies that decline an ordinary message, one that does not ask for what the instruction forbids
     (verifier `declines`, English). A rewritten reply is refused if the own reply declines nothing, a sampled
     one if its instruction forbids something."""
+    introductions: bool = True
+    """Refuse replies that only say who the speaker is, by facts of the instruction, where the message asks no
+    such thing and its turn expects nothing (English, and simple German, Spanish and French)."""
     keeps_facts: bool = True
     """Refuse rewritten replies that lose a number, name, link or code of the own reply, or add one."""
     near_duplicate: float | None = 0.8

@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from data_synth.plan import Plan, PlannedSample, sample_id
 from gatt.data.answers import answers
+from gatt.data.dialogue import Dialogue
+from gatt.data.instruction import Entry, Instruction
 from gatt.data.sample import GattSample, read_samples
+from gatt.errors import StoreError
 from gatt.runs.atomic_file import atomic_write_json, atomic_write_text
 from gatt.runs.input_file import count_lines
 from gatt.runs.set_aside import copy_aside
@@ -37,7 +39,7 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
     """Leave those rows of an earlier plan in a store that the new plan has too, and say so in the log.
 
     The rows come first, under the ids of the new plan; the others are to be drawn (`order_of`). The file as it
-    was becomes `samples.before.jsonl`. Nothing is done if no sample can stay, or if the plan is the same.
+    was becomes `samples.before.jsonl`. Nothing is done if the store has no sample, or the plan is the same.
 
     Args:
         path: of the store.
@@ -46,7 +48,8 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
         settings: as the store describes them.
 
     Raises:
-        StoreError: another process uses the store, its description is broken, or the disk is full.
+        StoreError: no sample can stay, another process uses the store, its description is broken, or the disk
+            is full.
         DataError: a row is no sample.
     """
     if not meta_path(path).exists() or not path.exists() or not path.stat().st_size:
@@ -58,6 +61,11 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
     lock = take_lock(path)
     try:
         rows, why = _kept(path, plan)
+        if not rows and why:
+            raise StoreError(
+                f"{path}: belongs to another run, and none of its samples can stay; to draw are {why}: choose "
+                "another folder or delete it"
+            )
         if not rows:
             return
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -69,10 +77,9 @@ def keep_earlier(path: Path, plan: Plan, fingerprint: str, settings: Mapping[str
         )
     finally:
         lock.release()
-    reasons = ", ".join(f"{num} {reason}" for reason, num in why.most_common())
     log.warning(
         "%s: %d of %d samples kept, %d to draw%s; as it was: %s",
-        path, len(rows), len(plan), len(plan) - len(rows), f" ({reasons})" if reasons else "", copy.name,
+        path, len(rows), len(plan), len(plan) - len(rows), f" ({why})" if why else "", copy.name,
     )  # fmt: skip
 
 
@@ -126,43 +133,102 @@ def _key(sample: PlannedSample | GattSample) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _kept(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Return the rows that stay, and why the others of the plan are to be drawn."""
+def _kept(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], str]:
+    """Return the rows that stay, and how many others are to be drawn for which reason; "" where none is."""
     rows: list[dict[str, Any]] = []
     left: dict[str, list[int]] = {}
     for index, planned in enumerate(plan):
         left.setdefault(_key(planned), []).append(index)
-    said: dict[str, set[str]] = {}
-    entries: dict[str, set[str]] = {}
+    before = _Before()
     for sample in read_samples(path):
-        said.setdefault(sample.dialogue.id, set()).update(
-            m.content for m in sample.dialogue.messages
-        )
-        for name, shape in _entries(sample):
-            entries.setdefault(name, set()).add(shape)
+        before.add(sample)
         places = left.get(_key(sample))
         if places and (row := _row(sample, plan[places[0]])) is not None:
             places.pop(0)
             rows.append(row)
-    why: Counter[str] = Counter()
+        elif places:
+            before.unmet.add(sample.dialogue.id)
+    entries = {entry.id: entry for entry in plan.pool}
+    to_draw: dict[str, list[str]] = {}
     for index in sorted(index for places in left.values() for index in places):
-        source, planned = plan.source_dialogue(index), plan[index]
-        if source.id not in said:
-            why["on new dialogues"] += 1
-        elif not {message.content for message in source.messages} <= said[source.id]:
-            why["on changed dialogues"] += 1
-        elif changed := [n for n, s in _entries(planned) if s not in entries.get(n, {s})]:
-            why[f"under {changed[0]}, which changed"] += 1
-        else:
-            why["in other combinations"] += 1
-    return rows, why
+        source = plan.source_dialogue(index)
+        reason = before.reason(source, plan[index], entries)
+        to_draw.setdefault(reason, []).append(source.id)
+    most = sorted(to_draw.items(), key=lambda item: -len(item[1]))
+    texts = (
+        f"{len(ids)} {reason}{_first(ids) if reason in _BY_DIALOGUE else ''}"
+        for reason, ids in most
+    )
+    # Where no row stands there, nothing was lost.
+    return rows, "; ".join(texts) if before.texts else ""
 
 
-def _entries(sample: PlannedSample | GattSample) -> Iterator[tuple[str, str]]:
-    """Yield the instruction of a sample: its id, and all that its wording does not change."""
-    if held := sample.instruction:
-        shape = {k: v for k, v in held.as_dict().items() if k not in ("text", "wording")}
-        yield held.id, json.dumps(shape, sort_keys=True, ensure_ascii=False)
+_NEW: Final = "on new dialogues"
+_CHANGED: Final = "on changed dialogues"
+_EXPECTED: Final = "on dialogues with another expectation"
+_BY_DIALOGUE: Final = (_CHANGED, _EXPECTED)
+"""Reasons that name the dialogues."""
+_MOST_IDS: Final = 3
+_CATALOG_KEYS: Final = {"programs": "program", "facts": "speaker"}
+"""Keys of an instruction that have another name in a catalogue."""
+
+
+def _first(ids: Sequence[str]) -> str:
+    """Return the first ids and how many more there are, in brackets."""
+    names = list(dict.fromkeys(ids))
+    more = f" and {len(names) - _MOST_IDS} more" if len(names) > _MOST_IDS else ""
+    return f" ({', '.join(names[:_MOST_IDS])}{more})"
+
+
+class _Before:
+    """What the stored samples were made of."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, set[str]] = {}
+        """Id of a dialogue -> its messages."""
+        self.unmet: set[str] = set()
+        """Dialogues with a target, or a gap, that does not fit the expectations of today."""
+        self._shapes: dict[str, dict[str, Any]] = {}
+        """Id of an instruction -> all of it that its wording does not change."""
+        self._wordings: dict[str, set[tuple[str, str]]] = {}
+        """Id of an instruction -> its kinds of wording, each with its text."""
+
+    def add(self, sample: GattSample) -> None:
+        """Note one sample."""
+        said = (message.content for message in sample.dialogue.messages)
+        self.texts.setdefault(sample.dialogue.id, set()).update(said)
+        if held := sample.instruction:
+            self._shapes[held.id] = _shape(held)
+            self._wordings.setdefault(held.id, set()).add((held.wording, held.text))
+
+    def reason(self, source: Dialogue, planned: PlannedSample, entries: Mapping[str, Entry]) -> str:
+        """Return why no stored sample fits a planned one."""
+        if source.id not in self.texts:
+            return _NEW
+        if not {message.content for message in source.messages} <= self.texts[source.id]:
+            return _CHANGED
+        held = planned.instruction
+        if held is not None and (keys := self._changed_keys(held, entries.get(held.id))):
+            return f"under entry {held.id}: {', '.join(keys)}"
+        return _EXPECTED if source.id in self.unmet else "in other combinations"
+
+    def _changed_keys(self, held: Instruction, entry: Entry | None) -> list[str]:
+        """Return the keys of a catalogue entry in which an instruction differs from the stored one."""
+        if held.id not in self._shapes:
+            return []
+        now, before = _shape(held), self._shapes[held.id]
+        changed = [_CATALOG_KEYS.get(key, key) for key in now if now[key] != before.get(key)]
+        if entry is not None:
+            texts = {"verbose": entry.verbose, "terse": (entry.terse,)}
+            gone = {w for w, text in self._wordings[held.id] if text not in texts[w]}
+            changed += sorted(gone & {held.wording}, reverse=True)
+        return changed
+
+
+def _shape(held: Instruction) -> dict[str, Any]:
+    """Return all of an instruction that its wording does not change, as a file holds it."""
+    raw = {k: v for k, v in held.as_dict().items() if k not in ("text", "wording")}
+    return dict(json.loads(json.dumps(raw)))
 
 
 def _row(sample: GattSample, planned: PlannedSample) -> dict[str, Any] | None:

@@ -33,6 +33,8 @@ The answer is: {reply}
 
 Write this answer again so that it keeps to the instruction above. Say the same, with every name, number and
 link of it and no new ones. Write only the answer.{hint}"""
+_MOST_EXAMPLES: Final = 2
+"""Example replies that show a teacher how the instruction is kept; more would lend their content."""
 _LABEL_LINE: Final = re.compile(r"(?P<label>[^\W\d_]+(?:['’ ][^\W\d_]+){0,4} ?:)(?:\s+|$)")
 """Up to five words and a colon: the prompt's labels in the language of the reply ("La respuesta es:")."""
 _QUOTED: Final = re.compile(r'^["“](?P<text>[^"“”]+)["”]$', re.DOTALL)
@@ -47,6 +49,13 @@ def rewrite_prompt(instruction: Instruction, message: str, own: str, hint: str) 
         hint=JOINT + hint if hint else "",
     )
     return Message("user", text)
+
+
+def hint_of(instruction: Instruction) -> str:
+    """Return what the teacher also reads in a draw with a hint: two example replies, and the hint."""
+    replies = [f"- {' '.join(reply.split())}" for reply in instruction.examples[1::2]]
+    shown = "\n".join(("Answers to other messages that keep to it:", *replies[:_MOST_EXAMPLES]))
+    return JOINT.join(filter(None, (shown if replies else "", instruction.hint)))
 
 
 def tokens_needed(replies: Sequence[str], least: int) -> int:

@@ -19,6 +19,7 @@ from data_synth.filters import Draw, refuse
 from data_synth.plan import PlannedSample
 from data_synth.rewrite import (
     forms_by_program,
+    hint_of,
     replies_between,
     rewrite_prompt,
     tokens_needed,
@@ -239,7 +240,7 @@ def _request(
     if instruction and kind == "prefilled":
         prefill = random.Random(f"{seed}/{key}").choice(instruction.prefills)
     if instruction and turn.own is not None:
-        hint = instruction.hint or "" if kind == "hinted" else ""
+        hint = hint_of(instruction) if kind == "hinted" else ""
         said = turn.sample.dialogue.user_turns[turn.turn - 1]
         asked = rewrite_prompt(instruction, said, turn.own, hint)
         return GenerationRequest(key, (asked,), turn.sample.id, prefill)

@@ -9,6 +9,7 @@ from eval.metrics.curves import by_arm
 from eval.records.samples import Sample
 from gatt.data.parts import Part
 from gatt.verifiers.base import Status, Verdict
+from gatt.verifiers.judge import JUDGE
 from gatt.verifiers.table import overall
 
 
@@ -21,7 +22,8 @@ class PartRate:
     part: str
     """It in the user's words."""
     is_judged: bool
-    """Whether anything judges it; the numbers of a part that nothing judges are 0."""
+    """Whether anything judges it: a rule, or a judge model that was asked. The numbers of a part that nothing
+    judges are 0, apart from replies that a judge model could decide."""
     is_asked_for: bool
     """Whether only replies to turns that ask for it count."""
     num_replies: int
@@ -35,12 +37,16 @@ def part_rates(samples: Iterable[Sample]) -> list[PartRate]:
     rates = []
     for (arm, history), members in by_arm(samples).items():
         judged: dict[Part, list[Status]] = {}
+        waiting: set[Part] = set()
         for sample in members:
             instruction = sample.instruction
             if instruction is None or sample.kind != "turn" or sample.expected != "kept":
                 continue
             for part in instruction.parts:
                 statuses = judged.setdefault(part, [])
+                specs = [instruction.verifiers[number] for number in instruction.verifiers_of(part)]
+                if specs and all(spec.kind == JUDGE for spec in specs):
+                    waiting.add(part)
                 if (status := part_status(sample, part)) is not None:
                     statuses.append(status)
         rates += [
@@ -48,7 +54,7 @@ def part_rates(samples: Iterable[Sample]) -> list[PartRate]:
                 arm=arm,
                 history=history,
                 part=part.about,
-                is_judged=part.is_judged,
+                is_judged=part.is_judged and not (part in waiting and {*statuses} <= {"undecided"}),
                 is_asked_for=part.is_asked_for,
                 num_replies=len(statuses) - statuses.count("undecided"),
                 num_kept=statuses.count("pass"),

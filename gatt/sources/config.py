@@ -61,7 +61,8 @@ class SourceConfig:
     for `hub`."""
     derive_expect: bool | None = None
     """Whether a message without `expect` expects the numbers, names, links and codes of its reply, if another
-    dialogue for training has them too. null: yes for `jsonl`, no for others."""
+    dialogue for training has them too. null: yes for `jsonl` and `hub`, whose replies are the user's own; no
+    for others."""
     streaming: bool = False
     """Read a `hub` data set without downloading all of it; needs `max_rows`."""
     max_rows: int | None = None
@@ -112,7 +113,8 @@ class SourceConfig:
     @property
     def derives(self) -> bool:
         """Whether expectations are derived from the replies."""
-        return self.name == "jsonl" if self.derive_expect is None else self.derive_expect
+        has_rows = self.name in ("jsonl", "hub")
+        return has_rows if self.derive_expect is None else self.derive_expect
 
     @property
     def has_own_replies(self) -> bool:

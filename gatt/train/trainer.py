@@ -22,16 +22,20 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import time
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors import SafetensorError
 from transformers import Trainer, set_seed
 from transformers.integrations import TensorBoardCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import SFTConfig, SFTTrainer
 
 from gatt.comb.attention.backend import choose_backend, enable_comb_attention
@@ -41,7 +45,8 @@ from gatt.comb.comb import IGNORE
 from gatt.comb.loss import batch_loss
 from gatt.comb.objectives.base import Units
 from gatt.comb.objectives.table import Objectives
-from gatt.errors import TrainingError
+from gatt.errors import StoreError, TrainingError
+from gatt.runs.atomic_file import NO_SPACE
 from gatt.train.config import TrainConfig
 from gatt.train.data.packing import is_packed
 from gatt.train.data.report import RowReport
@@ -62,6 +67,10 @@ LOGS = "logs"
 """Folder of TensorBoard's files below the run's own."""
 STATE_KEY = "GattTrainer"
 """Where the trainer's own counts stand among `stateful_callbacks` of a checkpoint."""
+_WRITE_FAILED: Final = re.compile(
+    r"inline_container|PytorchStreamWriter|iostream error|cannot be opened|Parent directory .* does not exist"
+)
+"""What a RuntimeError of `torch.save` says where the disk refuses; it has no class and no number of its own."""
 
 log = logging.getLogger(__name__)
 
@@ -301,7 +310,17 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
             "args": {},
             "attributes": {"num_supervised_tokens": self.num_supervised_tokens},
         }
-        super()._save_checkpoint(model, trial)
+        try:
+            super()._save_checkpoint(model, trial)
+        except (OSError, SafetensorError, RuntimeError) as error:
+            if not _is_refused_write(error):
+                raise
+            step = f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+            raise StoreError(
+                f"{Path(self.args.output_dir) / step}: cannot write the checkpoint: "
+                f"{' '.join(str(error).split())}: free some space there and run the same command again: it "
+                "goes on from the last checkpoint"
+            ) from error
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         state: tuple[int, int] = super()._init_training_state(*args, **kwargs)
@@ -312,3 +331,10 @@ class RowTrainer(SFTTrainer):  # type: ignore[misc]
 
     def _send_telemetry(self) -> None:
         """Send nothing: training data and models are the user's own business."""
+
+
+def _is_refused_write(error: Exception) -> bool:
+    """Whether the disk refused a part of a checkpoint; running out of memory, for one, is something else."""
+    if isinstance(error, OSError):
+        return error.errno in NO_SPACE
+    return isinstance(error, SafetensorError) or bool(_WRITE_FAILED.search(str(error)))

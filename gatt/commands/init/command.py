@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gatt.cli import path_argument
 from gatt.errors import ConfigError
+from gatt.verifiers.spec import VerifierSpec
 
 if TYPE_CHECKING:
     from gatt.commands.init.rule import SentencePart
@@ -84,9 +85,7 @@ def run(args: argparse.Namespace) -> int:
     )
     files = files_of(start)
     write_new(args.folder, files)
-    judged = (
-        _what_judges(parts) if rule else ["judged: nothing: JUDGE marks the places in the files"]
-    )
+    nothing = [] if rule else ["judged: nothing: JUDGE marks the places in the files"]
     problems = []
     if rule:
         # By its entry point: this package imports none of the others.
@@ -102,7 +101,8 @@ def run(args: argparse.Namespace) -> int:
         f"memory: {'IT DOES NOT FIT: ' if settings.is_too_large else ''}{settings.memory}",
         f"dialogues: {data}",
         f"instruction: {sentence}",
-        *judged,
+        *nothing,
+        *_what_judges(parts),
         *(f"catalog check: {problem}" for problem in problems),
         *(["catalog check: no problem"] if rule and not problems else []),
         f"next: {f'gatt models get {model}; ' if is_away else ''}gatt run {folder}",
@@ -112,15 +112,29 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _kinds(verifiers: Iterable[VerifierSpec]) -> Iterator[str]:
+    """Yield the kinds of verifiers; of those that are made of others, the kinds of these."""
+    for spec in verifiers:
+        of = spec.params.get("of", ())
+        inner = [VerifierSpec.from_dict(raw) for raw in ((of,) if isinstance(of, Mapping) else of)]
+        if spec.kind == "not":
+            yield from (f"not {kind}" for kind in _kinds(inner))
+        elif spec.kind == "all":
+            yield from _kinds(inner)
+        else:
+            yield spec.kind
+
+
 def _what_judges(parts: Sequence[SentencePart]) -> list[str]:
     """Return a line for each part: what judges it, or that nothing does."""
     lines = []
     for part in parts:
         if part.rule and part.rule.facts:
-            facts, kind = ", ".join(part.rule.facts), part.rule.verifiers[0].kind
+            facts, kind = ", ".join(part.rule.facts), next(_kinds(part.rule.verifiers))
             how = f"judged where {facts} is asked for, and in every reply by {kind}"
         elif part.rule:
-            how = f"judged in every reply by {', '.join(v.kind for v in part.rule.verifiers)}"
+            kinds = dict.fromkeys(_kinds(part.rule.verifiers))
+            how = f"judged in every reply by {', '.join(kinds)}"
         else:
             how = f"judged where one of {len(part.asks)} messages asks for it"
         lines.append(f'  {how if part.is_judged else "NOT judged"}: "{part.about}"')

@@ -28,19 +28,51 @@ _COMMON: Final = re.compile(
 _GERMAN: Final = re.compile(
     r"erwähn|nenn|weis|erinner|sprich|sprechen|rede|verwend|benutz", re.IGNORECASE
 )
+_SPANISH: Final = re.compile(r"mencion[ae]|recuerd", re.IGNORECASE)
+_AROUND: Final = re.compile(
+    r"^(?:(?:immer|stets|auch|bitte|siempre|también|toujours|aussi|in (?:jeder|deiner|ihrer) \w+"
+    r"|en (?:cada|tu|su) \w+|dans (?:chaque|ta|votre) \w+)[ ,]+)*"
+    r"(?:(?:den|die|der|dem|jede[mnr]?) (?:Kund|Gast|Gäst|Nutzer|Benutzer|Anwender|Patient)\w* )?"
+    r"(?:(?:auf|an) )?"
+    r"|(?: (?:immer|stets|siempre|toujours|in (?:jeder|deiner|ihrer) \w+|en (?:cada|tu|su) \w+"
+    r"|dans (?:chaque|ta|votre) \w+))+$",
+    re.IGNORECASE,
+)
+"""What stands around the thing that is to be named: "immer auf …", "… en cada respuesta"."""
+_OBJECT: Final = re.compile(
+    r"(?:(?:unser(?:e|en)?|die|das|den|eine?n?|nuestr[oa]s?|el|la|los|las|una?|notre|nos|les?|une?) "
+    r"|l['’]|(?-i:(?=[A-ZÄÖÜ])))"
+    r"(?:(?!(?:daran|darauf|dass|que|qu['’]|al|au|aux|ob|wenn|si|immer|siempre|toujours|antwort\w*|respuestas?"
+    r"|réponses?|nachricht\w*|mensajes?|messages?)\b)[\w'’-]+(?: |$))+$",
+    re.IGNORECASE,
+)
+"""A noun phrase with its article, or a name: it can stand as the object of another sentence."""
 _OTHERS: Final = re.compile(r"\b(?:andere\w*|otr[oa]s?|autres?)\b", re.IGNORECASE)
 _PRICES: Final = re.compile(r"\b(?:preise?n?|precios?|prix)\b", re.IGNORECASE)
 
 
-def foreign_mention(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks | None:
+def foreign_mention(groups: Mapping[str, str], table: Mapping[str, Any]) -> PartChecks | None:
     """Return the rule that a reply names a thing, in the forms that its words commonly have."""
-    spelt = _main_words(groups.get("np", ""))
+    np = _AROUND.sub("", groups.get("np", "").strip())
+    spelt = _main_words(np)
     if not spelt:
         return None
     specs = tuple(
         VerifierSpec("terms", {"any_of": _forms(word, groups["hit"])}) for word in spelt[-3:]
     )
-    return PartChecks(f"names {' '.join(spelt)}", specs, obey=f"{{reply}} ({' '.join(spelt)})")
+    texts = table["foreign_mention"][_language_of(groups["hit"])] if _OBJECT.match(np) else ()
+    return PartChecks(
+        f"names {' '.join(spelt)}",
+        specs,
+        utterances=tuple(text.format(np=np) for text in texts),
+        obey=f"{{reply}} ({' '.join(spelt)})",
+    )
+
+
+def _language_of(said: str) -> str:
+    if _GERMAN.match(said):
+        return "de"
+    return "es" if _SPANISH.match(said) else "fr"
 
 
 def foreign_never(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks | None:

@@ -48,7 +48,7 @@ def json_keys(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartCheck
 def options(groups: Mapping[str, str], _table: Mapping[str, Any]) -> PartChecks:
     """Return the rule that a reply is one of the answers that the clause lists, and nothing else."""
     listed = groups.get("list") or groups.get("list2") or groups.get("list3", "")
-    answers = [one.strip('"“”') for one in re.split(r",? or |, ", listed)]
+    answers = [one.strip("\"“”„«»'‘’") for one in re.split(r",? or |, ", listed)]
     return PartChecks(
         f"one of {listed}",
         (VerifierSpec("one_of", {"options": answers}),),

@@ -45,7 +45,7 @@ _CONDITION: Final = re.compile(
 )
 _OF_A_PIECE: Final = (
     r"^(?:and )?each\b|\b<in_a_piece>s?\b(?=.*\b(?:words?|characters?|sentences?|lines?|case)\b)"
-    r"|^(?:(?:keep|limit|write) )?<quote>|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
+    r"|^(?:(?:keep|limit|write) )?(?:<quote>)|^wrap (?:all|any) (?!(?:of )?(?:repl|answer|respon|output|your))"
     r"|^(?:keep|limit|write) (?:the |all )?(?:\w+ )?(?:keywords?|titles?|headings?|names?|keys?|values?"
     r"|comments?|variables?|dates?|functions?|constants?|labels?)\b"
     r"|^(?:explain|justify) (?:it|this|why|your|each)\b"
@@ -339,7 +339,7 @@ def _part(
     least = groups.get("least", "").casefold()
     if least:
         groups["least"] = str(_NUMBERS.get(least) or int(least))
-    groups["own_np"] = for_user(groups.get("np", "your patience"))
+    groups["own_np"] = for_user(groups["np"]) if "np" in groups else "your patience"
     made = _filled({key: rule[key] for key in rule if key not in ("match", "obey")}, groups)
     spec = {key: int(v) if key in ("min", "max") else v for key, v in made["verifier"].items()}
     if spec["kind"] == "ends_with" and groups["topic"][-1:].isalnum():

@@ -43,7 +43,7 @@ _USER: Final = (
     r"(?:the |each |every |an? )?(?:user|customer|client|guest|patient|student|pupil|learner|player|caller"
     r"|visitor|reader|member|traveller|passenger)s?"
 )
-_QUOTED: Final = re.compile(r"[\"“„«]\s*([^\"“”„«»]+?)\s*[\"”“»]")
+_QUOTED: Final = re.compile(r"(?:[\"“„«]|(?<!\w)['‘])\s*([^\"“”„«»]+?)\s*(?:[\"”“»]|['’](?!\w))")
 _TO_OTHERS: Final = re.compile(
     r" (?:to|with) (?:others?|anyone|anybody|strangers|third parties|other \w+)$", re.IGNORECASE
 )
@@ -91,7 +91,7 @@ def mention(groups: Mapping[str, str], table: Wordings) -> PartChecks | None:
         return PartChecks(
             f"offers {np}",
             (VerifierSpec("terms", {"any_of": [" ".join(spelt)]}),),
-            utterances=(f"How about {np}?",),
+            utterances=tuple(text.format(np=np) for text in table["offer"]),
             obey=f"{{reply}} How about {np}?",
         )
     texts = table[

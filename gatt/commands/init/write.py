@@ -58,6 +58,7 @@ def files_of(start: Start) -> dict[str, str]:
     given = asdict(start.settings) | {
         "start": start, "folder": start.folder, "model": start.model, "size": start.size,
         "sentence": sentence, "rule": rule, "parts": listed, "hint": hint, "lists": lists, "data": start.data,
+        "unjudged": "; ".join(part.about for part in parts),
         "speaker": {fact: list(some) for fact, some in rule.facts.items()} if rule else {},
         "program": json.loads(rule.program) if rule and rule.program else None,
         "facts": {name: f"{{{name}}}" for name in re.findall(r"\{([a-z_][a-z0-9_]*)\}", braced)},

@@ -22,6 +22,10 @@ QUESTION = "What was the river like on day one?"
 LEGS = "How many legs does a spider have?"
 EIGHT = Expectation(any_of=("8", "eight"), kind="question")
 QUALITY = QualityConfig()
+INES = replace(
+    TENNIS,
+    facts={"name": ("Ines",), "work": ("a baker", "baker"), "home": ("Porto",), "age": ("41",)},
+)
 REFUSED = {
     "cut": Draw("We played tennis on the", "length", TENNIS),
     "context_limit": Draw("We played tennis on the", "context_limit", TENNIS),
@@ -35,6 +39,7 @@ REFUSED = {
     "repeats_prompt": Draw("what was the RIVER like, on day one?!", "stop", TENNIS, None, (QUESTION,)),
     "clipped": Draw("I would take the early train, and", "stop", TENNIS),
     "declines": Draw("I cannot help with that.", "stop", TENNIS, own="Call us after noon."),
+    "introduction": Draw("I'm Ines, a baker from Porto.", "stop", INES, None, ("It snowed all night.",)),
     "lost_fact": Draw("You have a while.", "stop", TENNIS, own="You have 30 days."),
     "added_fact": Draw("You have 30 days at Kaufhaus.", "stop", TENNIS, own="You have 30 days."),
     "wrong": Draw("It has six legs, I think.", "stop", TENNIS, None, (LEGS,), EIGHT),
@@ -46,6 +51,7 @@ OFF = {
     "mentions_instruction": QualityConfig(mentions_instruction=False),
     "says_ai": QualityConfig(says_ai=False), "repeats_prompt": QualityConfig(repeats_prompt=False),
     "clipped": QualityConfig(clipped=False), "declines": QualityConfig(declines=False),
+    "introduction": QualityConfig(introductions=False),
     "lost_fact": QualityConfig(keeps_facts=False), "added_fact": QualityConfig(keeps_facts=False),
     "wrong": QualityConfig(answers=False),
 }  # fmt: skip
@@ -116,6 +122,42 @@ def test_a_right_answer_may_use_the_words_of_its_question(text) -> None:
 def test_only_a_speaker_who_calls_itself_an_ai_is_refused(text, is_one) -> None:
     assert (refuse(Draw(text, "stop", TENNIS), QUALITY) == "says_ai") == is_one
     assert refuse(Draw(text, "stop", None), QUALITY) != "says_ai"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "is_one"),
+    [
+        ("Hello! My name is Ines, and I live in Porto.", "My bus was late.", True),
+        ("I am a baker.", "My bus was late.", True),
+        ("Ich bin Ines, eine Bäckerin aus Porto.", "Mein Bus kam zu spät.", True),
+        ("Me llamo Ines.", "El autobús llegó tarde.", True),
+        ("Je m'appelle Ines, et je suis boulangère à Porto.", "Le bus était en retard.", True),
+        ("I am Ines.", "Could you help me with my coat?", True),
+        ("I am Ines, and I am sorry about your bus; warm up first.", "My bus was late.", False),
+        ("I am Ines. Warm up first.", "My bus was late.", False),
+        ("I am Ines, warm up first.", "My bus was late.", False),
+        ("As a baker I get up before the first bus.", "My bus was late.", False),
+        ("I am 41 as well.", "I turned 41 today.", False),
+        ("I am a baker.", "My aunt is a baker.", False),
+        ("I am Ines, a baker.", "And what do you do?", False),
+        ("I am Ines.", "Good morning!", False),
+        ("I am Ines, a baker from Porto.", "I'm Paul, by the way.", False),
+        ("Soy Ines.", "¿Quién es?", False),
+    ],
+)
+def test_a_reply_that_only_introduces_the_speaker_is_refused_where_nobody_asked(
+    text, message, is_one
+) -> None:
+    draw = Draw(text, "stop", INES, None, (message,))
+    assert (refuse(draw, QUALITY) == "introduction") == is_one
+    # Of other instructions, where something is expected, or as in the user's own reply it may.
+    expected = Expectation(any_of=("Ines",), kind="speaker", fact="name")
+    for other in (
+        replace(draw, instruction=TENNIS),
+        replace(draw, expect=expected),
+        replace(draw, own=text),
+    ):
+        assert refuse(other, QUALITY) != "introduction"
 
 
 @pytest.mark.parametrize("finish", [f for f in get_args(FinishReason) if f != "stop"])

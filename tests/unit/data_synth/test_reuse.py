@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from data_synth.config import SynthConfig
 from data_synth.plan import plan_samples
@@ -104,7 +106,7 @@ def test_a_gap_that_an_old_expectation_made_is_drawn_again(config) -> None:
     before = store.read_bytes()
     assert num_done(store, plan) == 0
     assert store.read_bytes() == before
-    with pytest.raises(StoreError, match=r"plan\.digest"):
+    with pytest.raises(StoreError, match="10 on dialogues with another expectation"):
         make(config)
     # Where the expectation stayed, the gap does.
     for row in rows[1:]:
@@ -129,10 +131,49 @@ def test_a_changed_entry_is_drawn_again_and_named(config, caplog) -> None:
     (line,) = [one for one in caplog.messages if "samples kept" in one]
     after = by_content(result.samples)
     assert 0 < result.num_new < 10
-    assert f"{result.num_new} under hobby.tennis, which changed" in line
+    assert f"{result.num_new} under entry hobby.tennis: hint)" in line
     for name, sample in after.items():
         is_same = sample.instruction is None or sample.instruction.id != "hobby.tennis"
         assert (before.get(name) == sample) == is_same
+
+
+@pytest.mark.parametrize("can_stay", [True, False])
+def test_what_changed_is_named_by_entry_and_key_or_by_dialogue(config, caplog, can_stay) -> None:
+    """Wordings, a rule and messages are changed by hand, with and without samples that can stay."""
+    config = replace(config, plain_fraction=0.3 if can_stay else 0.0)
+    result, _ = make(config)
+    (catalog,) = config.instructions.catalog
+    files = list(Path(catalog).glob("*.yaml"))
+    kept = {file: file.read_text("utf-8") for file in files}
+    for file, text in kept.items():
+        raw = yaml.safe_load(text)
+        for entry in raw.get("entries") or ():
+            entry["verbose"] = [f"{said} Always." for said in entry["verbose"]]
+            entry["hint"] = "Do so."
+        file.write_text(yaml.safe_dump(raw), "utf-8")
+    named = r"under entry hobby\.\w+: [a-z_, ]*hint, verbose"
+    if not can_stay:
+        with pytest.raises(StoreError, match=f"none of its samples can stay.*{named}"):
+            make(config)
+        for file, text in kept.items():
+            file.write_text(text, "utf-8")
+        path = Path(config.source.path or "")
+        path.write_text(
+            path.read_text("utf-8").replace('"content": "', '"content": "So: '), "utf-8"
+        )
+        ids = {sample.dialogue.id for sample in read_samples(result.samples)}
+        with pytest.raises(StoreError) as raised:
+            make(config)
+        shown = re.search(
+            r"10 on changed dialogues \((.+?)(?: and (\d+) more)?\)", str(raised.value)
+        )
+        assert shown is not None
+        assert ids > set(shown[1].split(", ")) or len(ids) == 3
+        assert len(shown[1].split(", ")) + int(shown[2] or 0) == len(ids)
+    else:
+        make(config)
+        (line,) = [one for one in caplog.messages if "samples kept" in one]
+        assert re.search(named, line)
 
 
 def test_nothing_is_thrown_away_where_nothing_can_stay(config) -> None:
@@ -142,7 +183,7 @@ def test_nothing_is_thrown_away_where_nothing_can_stay(config) -> None:
         make(replace(config, seed=1, num_samples=12))
     path = Path(config.source.path or "")
     path.write_text(path.read_text("utf-8").replace('"id": "', '"id": "other-'), "utf-8")
-    with pytest.raises(StoreError, match=r"plan\.digest"):
+    with pytest.raises(StoreError, match=r"none of its samples can stay.* 10 on new dialogues"):
         make(config)
     assert result.samples.read_bytes() == text
     assert not result.samples.with_name("samples.before.jsonl").exists()

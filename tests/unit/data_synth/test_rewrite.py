@@ -97,6 +97,21 @@ def test_the_teacher_rewrites_what_no_program_can_and_facts_stay() -> None:
     assert (target.reply, target.reason) == (None, "added_fact")
 
 
+def test_a_draw_with_a_hint_reads_two_example_replies_in_front_of_it() -> None:
+    examples = ("Where is it?", "Voilà, à gauche.", "When?", "Ce soir.", "Why?", "Parce que oui.")
+    shown = replace(FRENCH, examples=examples)
+    _, engine = rewritten("It is blue.", "No.", shown, attempts=1, hint_attempts=1)
+    plain, hinted = (request.messages[0].content for request in engine.requests)
+    assert hinted.startswith(plain)
+    said = hinted.removeprefix(plain)
+    assert [text in said for text in examples] == [False, True, False, True, False, False]
+    hint = "Write French words."
+    _, engine = rewritten("It is blue.", "No.", replace(shown, hint=hint), attempts=1)
+    assert engine.requests[1].messages[0].content == f"{hinted}\n\n{hint}"
+    _, engine = rewritten("It is blue.", "No.", replace(FRENCH, hint=hint), attempts=1)
+    assert engine.requests[1].messages[0].content == f"{plain}\n\n{hint}"
+
+
 @pytest.mark.parametrize(
     ("drawn", "own", "reply"),
     [

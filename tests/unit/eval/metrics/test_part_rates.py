@@ -65,3 +65,12 @@ def test_a_judge_gets_the_rubrics_of_what_no_rule_can_tell() -> None:
     ]  # fmt: skip
     assert list(judged.verifiers_of(judged.parts[-1])) == [2]
     assert with_rubrics(judged) == judged
+
+
+def test_a_part_that_waits_for_a_judge_is_not_judged() -> None:
+    asked = VerifierSpec("judge", {"rubric": "The reply is polite."})
+    part = Part(about="be polite", num_verifiers=1)
+    polite = hobby("polite", probes=(), verifiers=(asked,), parts=(part,))
+    for status, expected in (("undecided", (0, 1, False)), ("fail", (1, 0, True))):
+        (rate,) = part_rates([fake_sample(instruction=polite, verdicts=(verdict(status),))])
+        assert (rate.num_replies, rate.num_undecided, rate.is_judged) == expected

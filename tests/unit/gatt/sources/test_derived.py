@@ -35,7 +35,7 @@ def shop(path: Path) -> Path:
 
 
 def expected(path: Path, part="eval", **settings) -> dict[str, list[str]]:
-    config = SourceConfig(name="jsonl", path=str(path), min_turns=1, **settings)
+    config = SourceConfig(**{"name": "jsonl", "path": str(path), "min_turns": 1} | settings)
     found = {}
     for dialogue in load_dialogues(config, part)[0]:
         for expect in dialogue.expectations:
@@ -51,6 +51,9 @@ def test_a_message_expects_what_a_training_dialogue_says_too_unless_it_says_its_
     # The second time it is no news, and nobody can know BF-99.
     assert expected(path) == {EVAL[0]: [["30"], [], []], EVAL[1]: [["a month"]]}
     assert expected(path, derive_expect=False) == {EVAL[0]: [[], [], []], EVAL[1]: [["a month"]]}
+    # The rows of `hub` are the user's own as well.
+    assert expected(path, name="hub") == expected(path)
+    assert expected(path, name="hub", derive_expect=False) == expected(path, derive_expect=False)
     # No other training dialogue says it.
     assert expected(path, part="train") == {TRAIN[0]: [[], []]}
 

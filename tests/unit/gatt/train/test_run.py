@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,45 @@ def test_an_error_frees_the_folder(make: Any, monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(TypeError):
             train(config)
     assert train(config).is_new
+
+
+@pytest.mark.parametrize("saves", ["_save", "_save_optimizer_and_scheduler"])
+def test_a_checkpoint_that_the_disk_refuses_is_one_line_and_the_run_goes_on(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves: str
+) -> None:
+    """A limit on the size of files refuses a write as a full disk does, in safetensors and in torch."""
+    whole = train(make(output_dir=tmp_path / "whole", max_steps=3, save_steps=1))
+    config = make(output_dir=tmp_path / "full", max_steps=3, save_steps=1)
+    save, (soft, hard) = getattr(RowTrainer, saves), resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def refused(trainer: RowTrainer, *args: Any, **kwargs: Any) -> None:
+        is_full = trainer.state.global_step == 2
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000 if is_full else soft, hard))
+        try:
+            save(trainer, *args, **kwargs)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RowTrainer, saves, refused)
+        with pytest.raises(StoreError, match=r"full/checkpoint-2: .*free some space") as raised:
+            train(config)
+    assert "\n" not in str(raised.value)
+    resumed = train(config)
+    assert resumed.num_steps == 3
+    weights = [run.adapter / "adapter_model.safetensors" for run in (whole, resumed)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_another_error_while_a_checkpoint_is_saved_stays_what_it_is(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")
+
+    monkeypatch.setattr(RowTrainer, "_save_optimizer_and_scheduler", fail)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        train(make(save_steps=1))
 
 
 def test_the_mean_loss_of_a_run_that_only_lacked_its_adapter(make, tmp_path, monkeypatch) -> None:

@@ -64,6 +64,13 @@ def test_a_start_can_be_planned_and_its_cases_made(tmp_path, capsys, sentence, i
     assert evaluation.turns[-1] == evaluation.source.min_turns
 
 
+def test_lists_that_puzzle_say_what_they_mean(tmp_path) -> None:
+    main(["init", str(tmp_path)])
+    lines = files(tmp_path)["run.yaml"].splitlines()
+    for key in ("num_entries:", "splits:"):
+        assert all(" # " in line for line in lines if line.strip().startswith(key))
+
+
 def test_a_run_is_found_from_within_its_folder_too(tmp_path, monkeypatch) -> None:
     main(["init", str(tmp_path / "bot")])
     monkeypatch.chdir(tmp_path / "bot")

@@ -209,6 +209,27 @@ def test_init_takes_the_users_dialogues_and_faq_and_its_catalogue_passes(tmp_pat
     assert load_dialogues(synth.source, "train")[1].num_kept > 0
 
 
+def test_where_nothing_is_judged_each_part_is_named_and_the_report_has_a_row(
+    tmp_path, capsys
+) -> None:
+    assert main(["init", str(tmp_path), "--instruction", "Sound cheerful. Be patient."]) == 0
+    out = capsys.readouterr().out
+    assert "JUDGE marks the places" in out
+    for about in ("Sound cheerful", "Be patient"):
+        assert f'  NOT judged: "{about}"\n' in out
+    (entry,) = load_catalog(tmp_path / "judged.yaml").entries
+    assert [part.about for part in entry.parts] == ["Sound cheerful; Be patient"]
+    assert [spec.kind for spec in entry.verifiers] == ["judge"]
+
+
+def test_the_terminal_names_the_rules_and_not_what_holds_them(tmp_path, capsys) -> None:
+    sentence = "Always mention our spring fair, and do not use tables."
+    assert main(["init", str(tmp_path), "--instruction", sentence]) == 0
+    out = capsys.readouterr().out
+    assert 'in every reply by terms, says: "Always mention our spring fair"' in out
+    assert 'in every reply by not markup: "do not use tables"' in out
+
+
 def test_an_faq_alone_needs_as_many_questions_as_its_runs_ask(tmp_path, capsys) -> None:
     faq = tmp_path / "faq.csv"
     faq.write_text("question,must_contain\nWhat is it?,tea\n", "utf-8")

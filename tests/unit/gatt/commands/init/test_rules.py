@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gatt.commands.init.rules import find_rule
@@ -97,3 +99,71 @@ def test_a_program_puts_a_reply_into_json_where_one_key_holds_it(sentence, key) 
     rule = find_rule(sentence)
     assert rule is not None
     assert (f'"key": "{key}"' in rule.program) == (key is not None) == bool(rule.program)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'End every reply with "Safe travels".',
+        'Start every reply with "Good news:".',
+        'Always mention "Blue Monday".',
+        'Never say "no problem".',
+        'Never mention "Kestrel", "Swift" or "Rook".',
+        'Call me "Skipper".',
+        'Refer to the customer as "dear reader".',
+        'Answer only with "left" or "right".',
+    ],
+)
+def test_single_quotation_marks_are_read_as_double_ones(sentence) -> None:
+    expected = find_rule(sentence)
+    assert expected is not None
+    for marks in ("''", "‘’"):
+        opened = re.sub(r'"([^"]*)"', rf"{marks[0]}\1{marks[1]}", sentence)
+        rule = find_rule(opened)
+        assert rule is not None
+        assert rule.verifiers == expected.verifiers
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("Always remind guests to lock their doors.", "Be sure to lock your doors."),
+        ("Thank the guest for waiting.", "I am grateful to you for waiting."),
+        ("Thank the guest for their visit.", "Many thanks for your visit."),
+        ("Always thank the guest.", "Thank you for your patience."),
+        ("Ask if there is anything else you can do.", "What else can I do for you?"),
+        ("Always upsell the seat cushions.", "Would you also like the seat cushions?"),
+        ("Erwähne immer unseren neuen Fahrplan.", "Bitte nicht vergessen: unseren neuen Fahrplan."),
+        ("Weise in jeder Antwort auf die Baustelle hin.", "Gern weise ich auf die Baustelle hin."),
+        ("Erinnere die Gäste an das Frühstück.", "Denken wir dabei auch an das Frühstück."),
+        ("Erwähne Bergbahnen.", "Gern nenne ich auch Bergbahnen."),
+        ("Menciona siempre el horario de verano.", "Conviene recordar el horario de verano."),
+        ("Menciona las obras en cada respuesta.", "Por cierto: las obras."),
+        ("Mentionne toujours l'entrée gratuite.", "Gardons aussi l'entrée gratuite en tête."),
+        ("Rappelle notre atelier.", "Pour rappel : notre atelier."),
+    ],
+)
+def test_what_a_reply_has_to_add_has_ten_phrasings_that_pass(sentence, said) -> None:
+    rule = find_rule(sentence)
+    assert rule is not None
+    assert len({*rule.utterances}) == 10
+    assert said in rule.utterances
+    assert {overall(check_all(rule.verifiers, text)) for text in rule.utterances} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Erinnere daran, dass wir umbauen.", "Erwähne die Baustelle am Ende jeder Antwort.",
+        "Recuerda al cliente el plazo.", "Rappelle au client que tout est gratuit.",
+    ],
+)  # fmt: skip
+def test_what_is_no_object_is_put_into_no_phrasing(sentence) -> None:
+    rule = find_rule(sentence)
+    assert rule is not None
+    assert rule.utterances == ()
+
+
+def test_a_limit_of_a_quoted_piece_is_none_of_the_whole_reply() -> None:
+    assert find_rule("Keep 'Notes' under nine words.") is None
+    assert find_rule("'Notes' in at most nine words.") is None
