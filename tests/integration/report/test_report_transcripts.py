@@ -112,6 +112,22 @@ def test_the_search_reads_every_reply(open_page: Open, made_samples: list[Sample
     assert page.locator("#count").inner_text() == "0 of 24 dialogues"
 
 
+def test_a_card_is_titled_by_its_dialogue_and_first_message(
+    open_page: Open, made_samples: list[Sample]
+) -> None:
+    page = open_page("#transcripts")
+    titles = page.locator(".transcript .title").all_inner_texts()
+    assert len(set(titles)) == len(titles) == 12
+    dialogue, _, words = page.locator(f"#{FRENCH} .title").inner_text().partition(" ")
+    first = made_samples[0]
+    assert (dialogue, first.turn) == (first.dialogue, 1)
+    assert words.endswith(" …")
+    assert len(words) < len(first.user)
+    assert first.user.startswith(words[:-1])
+    second_line = page.locator(f"#{NAPOLEON} .who").inner_text()
+    assert second_line.split("\n") == ["Figure: Napoleon.", "figure", "seen"]
+
+
 def test_an_anchor_opens_its_transcript_at_its_turn(open_page: Open) -> None:
     page = open_page(f"#{NAPOLEON}?at=8")
     card = opened_card(page, NAPOLEON)

@@ -2,6 +2,7 @@
 
 // Few, so that what stands below the list is in reach.
 const PAGE_SIZE = 12;
+const MOST_LETTERS = 70;
 const list = document.getElementById("list");
 const more = document.getElementById("more");
 const earlier = document.getElementById("earlier");
@@ -31,16 +32,33 @@ function strip(found, arm) {
   return element("span", "score", element("b", `name arm-${arm.arm % 8}`, arm.name), node, label);
 }
 
+// The first words of a text, on one line.
+function opening(text) {
+  const letters = Array.from(text.split(/\s+/).filter(Boolean).join(" "));
+  if (letters.length <= MOST_LETTERS) return letters.join("");
+  const cut = letters.slice(0, MOST_LETTERS);
+  // Chinese and Japanese have no blanks to cut at.
+  const end = cut.lastIndexOf(" ");
+  return `${cut.slice(0, end > 0 ? end : MOST_LETTERS).join("")} …`;
+}
+
+// A dialogue and its first message: instructions are the same for many cards.
+function titleOf(found) {
+  const rows = found.arms.flatMap((arm) => arm.replies).filter((row) => !row.p);
+  const first = rows.reduce((a, b) => (b.t < a.t ? b : a), rows[0] ?? found.arms[0].replies[0]);
+  return element("span", "title", found.dialogue, " ", element("bdi", "", opening(first.u)));
+}
+
 function card(found) {
   const node = element("details", "transcript");
   node.id = found.id;
   const given = element("span", "given", instructionOf(found));
   given.dir = "auto";
-  const facts = element("span", "who");
+  const facts = element("span", "who", given);
   const several = form.elements.history.closest("label").hidden ? [] : [HISTORIES[found.history] ?? found.history];
   for (const fact of distinct([found.family, SPLITS[found.split], ...several])) facts.append(element("span", "fact", fact));
   const strips = element("span", "scores", ...armsShown(found).map((arm) => strip(found, arm)));
-  node.append(element("summary", "", element("span", "told", given, facts), strips));
+  node.append(element("summary", "", element("span", "told", titleOf(found), facts), strips));
   cards.set(node, found);
   node.addEventListener("toggle", () => {
     if (!node.open) return;
