@@ -223,6 +223,27 @@ def test_thumbs_stay_in_the_browser_and_are_saved_for_the_report(
     assert page.locator("#dropped-ratings").inner_text().endswith(": 1")
 
 
+def test_a_reply_is_rated_where_it_is_an_example_too(open_page: Open) -> None:
+    page = open_page()
+    for section in ("#dialogues", "#worst"):
+        num_replies = page.locator(f"{section} .reply").count()
+        assert page.locator(f"{section} .reply .thumbs").count() == num_replies > 0
+    example = page.locator("#dialogues .example").first
+    reply = example.locator(".reply").last
+    reply.get_by_label("bad reply").click()
+    assert page.locator("#save-ratings").is_visible()
+    example.locator("a").click()
+    rated = page.locator(".transcript[open] .reply:has([aria-pressed=true])")
+    rated.wait_for()
+    assert rated.locator(".text").inner_text() == reply.locator(".text").inner_text()
+    rated.get_by_label("good reply").click()
+    pressed = reply.locator("[aria-pressed=true]")
+    assert pressed.get_attribute("data-thumb") == "up"
+    page.reload()
+    pressed.wait_for()
+    assert pressed.get_attribute("data-thumb") == "up"
+
+
 def test_a_hostile_reply_is_text(open_page: Open) -> None:
     page = open_page(f"#{FRENCH}")
     card = opened_card(page, FRENCH)

@@ -119,6 +119,7 @@ async function start() {
   data = await unpack("cases");
   all = casesOf(data);
   dropReplaced(all);
+  addThumbs(all);
   fillFilters();
   applyFilters();
   showFrom(0);

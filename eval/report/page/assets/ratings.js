@@ -48,6 +48,7 @@ function dropReplaced(cases) {
 function thumbs(found, arm, row) {
   const key = keyOf(found, arm, row);
   const node = element("span", "thumbs");
+  node.dataset.key = key;
   for (const [thumb, word] of [["up", "good"], ["down", "bad"]]) {
     const button = element("button", "", word);
     button.type = "button";
@@ -57,7 +58,8 @@ function thumbs(found, arm, row) {
       if (ratings.get(key)?.rating === thumb) ratings.delete(key);
       else ratings.set(key, ratingOf(found, arm, row, thumb));
       keepRatings();
-      showPressed(node, key);
+      // The reply may stand on the page twice.
+      for (const one of document.querySelectorAll(".thumbs")) if (one.dataset.key === key) showPressed(one, key);
     });
     node.append(button);
   }
@@ -75,6 +77,17 @@ function ratingOf(found, arm, row, thumb) {
     case: found.id, arm: arm.key, turn: row.t, rating: thumb,
     instruction: row.i ?? found.instruction?.[0] ?? "", message: row.u, reply: row.r,
   };
+}
+
+// Puts the buttons under the replies that stand outside of the transcripts.
+function addThumbs(cases) {
+  const byId = new Map(cases.map((found) => [found.id, found]));
+  for (const node of document.querySelectorAll(".example .reply")) {
+    const found = byId.get(node.dataset.anchor);
+    const arm = found?.arms.find((one) => one.key === node.dataset.arm);
+    const row = arm?.replies.find((one) => !one.p && String(one.t) === node.dataset.turn);
+    if (row) node.append(thumbs(found, arm, row));
+  }
 }
 
 saveRatings.addEventListener("click", () => {
