@@ -78,6 +78,7 @@ NAMES: Final = {
     "joint": "Replies that keep their instruction and answer",
     "keeps": "Replies that keep their instruction",
     "answers": "Replies that answer their turn",
+    "told": "Replies that keep their instruction and answer what the user told earlier",
     "adherence": "Replies that follow their instruction",
     "probe_recall": "Right answers to the question",
     "survival": "Conversations that followed it at every judged turn so far",
