@@ -78,15 +78,9 @@ END
 }
 stage_qwen_ordinary() { measure ordinary keeps ordinary; }
 stage_qwen_ordinary_own() { measure ordinary_own keeps ordinary --eval.histories='[own]' --eval.num_dialogues=20; }
-stage_qwen_ordinary_40() {
-  measure ordinary_40 keeps ordinary --eval.arms='[gatt]' --eval.num_turns=40 --eval.turns='[20, 30, 40]'
-}
 stage_qwen_table30() { measure table30 probe_recall table30; }
 stage_qwen_table30_base() {
   measure table30_base probe_recall table30 --eval.arms='[base, gatt]' --eval.num_dialogues=30
-}
-stage_qwen_table30_40() {
-  measure table30_40 probe_recall table30 --eval.num_turns=40 --eval.probe_turns='[30, 40]' --eval.num_dialogues=30
 }
 stage_qwen_heldout() { measure heldout keeps heldout; }
 stage_qwen_cost() { measure cost false_trigger cost; }
@@ -118,9 +112,11 @@ stage_recipes() { # one data set learned in its dialogues, alone, both; other ta
   done
   measure recipes joint recipes
 }
-stage_recipes_own() { # the same adapters in their own chat, and after slips
+stage_recipes_own() { # the same adapters in their own chat, and after two replies that ignore the instruction
   measure recipes_own joint recipes --eval.arms='[base, base+system+reminder, gatt, single_turn]' \
-    --eval.histories='[own, slip_2]' --eval.num_dialogues=32 --eval.source.num=32
+    --eval.histories='[own]' --eval.num_dialogues=32 --eval.source.num=32
+  measure recipes_slip joint recipes --eval.arms='[gatt, single_turn]' --eval.histories='[slip_2]' \
+    --eval.num_dialogues=32 --eval.source.num=32
 }
 stage_s_ifeval() { # S_IFEVAL=sys_ifeval.jsonl of RealGuardrails: 120 prompts, alone and behind 19 exchanges
   local n history=own # nothing stands before the prompt

@@ -86,7 +86,11 @@ NAMES: Final = {
     "repetition": "Replies that are an earlier one, word for word",
     "false_trigger": "Replies that follow an instruction that nobody gave",
 }
-HISTORIES: Final = {"own": "its own chat", "reference": "people's history"}
+HISTORIES: Final = {
+    "own": "its own chat",
+    "slip_2": "its own chat after two replies that ignore it",
+    "reference": "people's history",
+}
 PLACEHOLDER: Final = re.compile(r"\{(?:(\w+):)?([\w+]+)(?:/(\w+))?@(\d+)\}")
 
 
