@@ -11,7 +11,7 @@ from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentence_spans
 from gatt.verifiers.text.words import words
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raised by one with every change that can change whose fact it is."""
 MOST_FRAGMENT_WORDS: Final = 5
 """Words of a sentence that may name a fact without an "I": "In Lisbon, Portugal."."""
@@ -44,9 +44,11 @@ _NAME_BEHIND: Final = re.compile(
 _ASIDE: Final = re.compile(
     r"\b(?:i|we)(?:'m|'d| am|'ll| will| can| would| do)? ?(?:still )?"
     r"(?:think|believe|remember|recall|know|guess|hope|say|see|do|understand|answer|tell|sure|glad|happy|sorry)\b"
-    r"|\blet me \w+|\bmy (?:memory|knowledge|notes?|mind|pleasure|best|answer|apologies)\b"
+    r"|\blet me \w+|\bmy (?:memory|knowledge|notes?|mind|pleasure|best|answer|apologies|guess)\b"
+    r"|\bwe (?:talked|spoke|said)\b"
 )
 """What a speaker says of itself around an answer."""
+_IS_BEHIND: Final = re.compile(r"\W*(?:is|was|are|were|ist|war|est|es|e) (?P<whose>\w+)\b")
 _OWN_IN_ENGLISH: Final = _FIRST_PERSON
 _OWN_ELSEWHERE: Final = re.compile(
     r"\b(?:mon|ma|notre|mi|mis|nuestr[oa]s?|mein(?:e[mnrs]?)?|unser(?:e[mnrs]?)?|meus?|minhas?|noss[oa]s?|mi[oae])\b"
@@ -89,14 +91,19 @@ def says_its_own(reply: str, span: Span, fact: str) -> bool:
 def says_the_users(reply: str, span: Span) -> bool:
     """Return whether a reply says the fact at `span` of the user, who told it: not "I lost my umbrella".
 
-    False where its sentence has an "I" or "my" of the speaker, and no "you" or "your"; "I think" is none.
+    False where an "I" or "my" of the speaker stands before it in its sentence ("My dog is called Rex."), or
+    right behind it ("Rex is my dog."), and no "you" or "your" anywhere; "I think" and "my guess" are none.
     """
     start, end = next(
         ((s, e) for s, e in sentence_spans(reply) if s <= span[0] < e), (0, len(reply))
     )
-    sentence = _ASIDE.sub(" ", fold_text(reply[start:end]))
-    is_own = _OWN_IN_ENGLISH if _is_english(sentence) else _OWN_ELSEWHERE
-    return not is_own.search(sentence) or bool(_YOURS.search(sentence))
+    sentence = fold_text(reply[start:end])
+    if _YOURS.search(sentence):
+        return True
+    own = _OWN_IN_ENGLISH if _is_english(sentence) else _OWN_ELSEWHERE
+    before = _ASIDE.sub(" ", fold_text(reply[start : span[0]]))
+    behind = _IS_BEHIND.match(fold_text(reply[span[1] : end]))
+    return not (own.search(before) or (behind and own.fullmatch(behind["whose"])))
 
 
 def _is_english(sentence: str) -> bool:
