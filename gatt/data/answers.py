@@ -130,7 +130,9 @@ def _of_another(expectation: Expectation, reply: str, user: str) -> str | None:
         return None if is_theirs else "says it of somebody else"
     if expectation.kind == "told" and not any(says_the_users(reply, span) for span in spans):
         return "says it of itself"
-    if all(is_turned_round(user, reply, span) for span in spans):
+    # In a user's own question "before" and "after" mean many things: "Can I shower after the surgery?".
+    is_ordered = expectation.kind == "question"
+    if is_ordered and all(is_turned_round(user, reply, span) for span in spans):
         return "has it in the wrong order"
     return None
 

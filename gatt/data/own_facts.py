@@ -101,7 +101,8 @@ def says_the_users(reply: str, span: Span) -> bool:
     if _YOURS.search(sentence):
         return True
     own = _OWN_IN_ENGLISH if _is_english(sentence) else _OWN_ELSEWHERE
-    before = _ASIDE.sub(" ", fold_text(reply[start : span[0]]))
+    # What a comma or colon ends is said aside: "If I'm not mistaken, it's Rex.".
+    before = re.split(r"[,:;]", _ASIDE.sub(" ", fold_text(reply[start : span[0]])))[-1]
     behind = _IS_BEHIND.match(fold_text(reply[span[1] : end]))
     return not (own.search(before) or (behind and own.fullmatch(behind["whose"])))
 

@@ -188,8 +188,11 @@ def _questions(
 ) -> Iterator[SpeakerQuestion]:
     """Yield questions about the facts in turn, until one fact has no wording left."""
     bank = load_bank() if part is None else load_bank().part(part)
-    spoken = [question for question in bank.speaker if question.language == language]
-    wordings = {fact: [question for question in spoken if question.fact == fact] for fact in facts}
+    wordings = {
+        fact: [q for q in bank.speaker if q.fact == fact and q.language == language]
+        or [q for q in bank.speaker if q.fact == fact and q.language == ENGLISH]
+        for fact in facts
+    }
     asked_for = [fact for fact, some in wordings.items() if some]
     for some in wordings.values():
         rng.shuffle(some)

@@ -13,7 +13,9 @@ from gatt.verifiers.spec import VerifierSpec
 _KEYS: Final = re.compile(r"[\"“„«'‘`]\s*([^\"“”„«»'’`]+?)\s*[\"”“»'’`]")
 _BARE: Final = re.compile(r"[\w-]+")
 _ONE_BARE: Final = re.compile(
-    r"\b(?:key|field|property)(?: named| called|:)? (?P<key>[a-z][\w-]*)\W*$", re.IGNORECASE
+    r"\b(?:key|field|property)(?: named| called|:)? "
+    r"(?P<key>(?!(?:only|please|each|per|and|or|alone)\b)[a-z][\w-]*)\W*$",
+    re.IGNORECASE,
 )
 
 

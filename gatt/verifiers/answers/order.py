@@ -9,7 +9,7 @@ from gatt.verifiers.rule import Span
 from gatt.verifiers.text.folding import fold_text
 from gatt.verifiers.text.sentences import sentence_spans
 
-VERSION: Final = 1
+VERSION: Final = 2
 _ASKED: Final = re.compile(
     r"\b(?:(?P<before>before|precedes?)|(?P<after>after|follows?))\b", re.IGNORECASE
 )
@@ -17,10 +17,10 @@ _BEFORE: Final = r"before|precedes?|preceding|avant|precede|antes d[aeo]l?|anter
 _AFTER: Final = (
     r"after|follows|following|apres|suit|despues del?|depois d[aeo]|tras|nach|folgt auf|sig?ue a"
 )
-_BETWEEN: Final = r"\W+(?:the|an?|letter|number|day|month|l[ae]|l|lettre|el|letra|de[mrn]|o)"
+_BETWEEN: Final = r"\s+(?:the|an?|letter|number|day|month|l[ae]|l|lettre|el|letra|de[mrn]|o)"
 _LEADS_TO: Final = {
-    "before": re.compile(rf"\b(?:{_BEFORE})(?:{_BETWEEN})*\W*$"),
-    "after": re.compile(rf"\b(?:{_AFTER})(?:{_BETWEEN})*\W*$"),
+    "before": re.compile(rf"\b(?:{_BEFORE})(?:{_BETWEEN})*[\s\"“*]*$"),
+    "after": re.compile(rf"\b(?:{_AFTER})(?:{_BETWEEN})*[\s\"“*]*$"),
 }
 
 

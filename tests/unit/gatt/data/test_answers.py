@@ -52,6 +52,7 @@ def test_verdict_of_a_turn(expected: dict[str, Any], user: str, reply: str, stat
         ("Seu cachorro se chama Rex.", True),
         ("It's Rex, my friend.", True),
         ("My guess: Rex.", True),
+        ("If I'm not mistaken, it's Rex.", True),
         ("Rex is what I have in my notes.", True),
         ("Il s'appelle Rex, mon ami.", True),
         ("My dog is called Rex.", False),
@@ -104,6 +105,7 @@ def test_who_said_its_name_with_its_company_may_say_both_again() -> None:
         ("What number comes after 16?", "17", "16 kommt nach 17.", False),
         ("What number comes after 16?", "17", "Nach 16 kommt 17.", True),
         ("How many days are in a week?", "7", "There is nothing after 7.", True),
+        ("What letter follows F?", "G", "The letter that follows: G.", True),
     ],
 )
 def test_an_answer_has_its_place_in_the_order_that_is_asked_for(
@@ -111,6 +113,12 @@ def test_an_answer_has_its_place_in_the_order_that_is_asked_for(
 ) -> None:
     expected = Expectation(any_of=(right,), kind="question")
     assert (answers(expected, reply, asked).status == "pass") == is_right
+
+
+def test_a_users_own_question_may_be_answered_by_before_and_after() -> None:
+    expected = Expectation(any_of=("48 hours",))
+    reply = "Yes, after 48 hours."
+    assert answers(expected, reply, "Can I shower after the surgery?").status == "pass"
 
 
 def test_a_reply_of_before_is_an_answer_only_where_the_same_is_asked_again() -> None:
