@@ -35,6 +35,10 @@ Write this answer again so that it keeps to the instruction above. Say the same,
 link of it and no new ones. Write only the answer.{hint}"""
 _MOST_EXAMPLES: Final = 2
 """Example replies that show a teacher how the instruction is kept; more would lend their content."""
+_ANSWER_LABEL: Final = re.compile(
+    r"(?:(?:the |my |new |rewritten |revised )*(?:answer|reply|response)(?: is)?\s*:)\s*",
+    re.IGNORECASE,
+)
 _LABEL_LINE: Final = re.compile(r"(?P<label>[^\W\d_]+(?:['’ ][^\W\d_]+){0,4} ?:)(?:\s+|$)")
 """Up to five words and a colon: the prompt's labels in the language of the reply ("La respuesta es:")."""
 _QUOTED: Final = re.compile(r'^["“](?P<text>[^"“”]+)["”]$', re.DOTALL)
@@ -71,6 +75,9 @@ def unlabelled(text: str, own: str, instruction: str) -> str:
     """
     plain = text.strip()
     instruction = instruction.casefold()
+    label = _ANSWER_LABEL.match(plain)
+    if label and label[0].strip().casefold() not in instruction and not _ANSWER_LABEL.match(own):
+        plain = plain[label.end() :]
     lines = [] if _LABEL_LINE.match(own) else plain.split("\n")
     for number, line in enumerate(lines):
         while (label := _LABEL_LINE.match(line)) and label["label"].casefold() not in instruction:

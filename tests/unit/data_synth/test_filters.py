@@ -8,8 +8,10 @@ from typing import get_args
 import pytest
 
 from data_synth.filters import FILTERS, REASONS, Draw, is_clipped, refuse
+from data_synth.introduction import asks_who
 from data_synth.quality import QualityConfig
 from data_synth.sample_targets import SampleTargets, character_grams, is_near
+from gatt.data.bank.read import load_bank
 from gatt.data.expectation import Expectation
 from gatt.data.instruction import Instruction
 from gatt.data.parts import Part
@@ -298,3 +300,8 @@ def test_the_jaccard_index_by_hand() -> None:
     assert is_near(a, b, 0.5)
     assert not is_near(a, b, 0.51)
     assert character_grams("ab") == {"ab"}
+
+
+def test_each_question_of_the_bank_about_the_speaker_asks_who_it_is() -> None:
+    for question in load_bank().speaker:
+        assert asks_who(question.ask, {"name": ["Mia"], question.fact: ["x"]}), question.ask

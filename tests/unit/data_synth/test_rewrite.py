@@ -123,6 +123,7 @@ def test_a_draw_with_a_hint_reads_two_example_replies_in_front_of_it() -> None:
         ("Helper: Four.", "Four.", "Helper: Four."),
         ("Rewritten answer: Four.", "4.", "Four."),
         ("Answer: Four.", "Answer: four.", "Answer: Four."),
+        ("The answer is: Hours: 9 to 5.", "Hours: 9 to 5.", "Hours: 9 to 5."),
         ("Es ist 18:30 Uhr.", "It is 18:30.", "Es ist 18:30 Uhr."),
         ('{"answer": "Four."}', "Four.", '{"answer": "Four."}'),
         ("Eins.\nZwei.", "One.\nTwo.", "Eins.\nZwei."),
