@@ -42,7 +42,8 @@ _ASKED_OF_ANYBODY: Final = re.compile(
 _TO_THE_SPEAKER: Final = re.compile(
     r"\b(?:you|your|you're|yours|yourself|u|ur|who|who's|introduce|names?|company|firm|business|shop|place"
     r"|sie|wem|heissen|firma|unternehmen|welche[rns]?|wo|woher|alter"
-    r"|empresa|compania|donde|edad|cargo|puesto|funcion|trabaj\w+|viv[eo]s?|tienes?|estas|ciudad|recuerdas|entreprise|societe|metier|poste|age"
+    r"|empresa|compania|donde|edad|cargo|puesto|funcion|trabaj\w+|viv[eo]s?|tienes?|estas|ciudad"
+    r"|recuerdas|entreprise|societe|metier|poste|age"
     r"|du|dich|dir|dein\w*|ihr\w*|ihnen|wer|vorstell\w*|bist|heisst|machst"
     r"|tu|tus|te|ti|usted(?:es)?|su|sus|quien|eres|llamas?|haces|presenta\w*"
     r"|toi|ton|ta|tes|vous|votre|vos|qui|es-tu|t'appelles?|presente\w*)\b"

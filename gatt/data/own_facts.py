@@ -8,7 +8,7 @@ from typing import Final
 from gatt.verifiers.phrases import word_set
 from gatt.verifiers.rule import Span
 from gatt.verifiers.text.folding import fold_text
-from gatt.verifiers.text.sentences import sentence_spans
+from gatt.verifiers.text.sentences import sentence_at
 from gatt.verifiers.text.words import words
 
 VERSION: Final = 3
@@ -65,8 +65,7 @@ def says_its_own(reply: str, span: Span, fact: str) -> bool:
     A name needs an introduction ("I am Maria", "Maria here"), any other fact an "I" or "my" in its sentence.
     A few words alone are an answer to the question.
     """
-    spans = sentence_spans(reply)
-    start, end = next(((s, e) for s, e in spans if s <= span[0] < e), (0, len(reply)))
+    start, end = sentence_at(reply, span[0])
     sentence = fold_text(reply[start:end])
     before, behind = fold_text(reply[start : span[0]]), fold_text(reply[span[1] : end])
     spelt = words(sentence)
@@ -94,9 +93,7 @@ def says_the_users(reply: str, span: Span) -> bool:
     False where an "I" or "my" of the speaker stands before it in its sentence ("My dog is called Rex."), or
     right behind it ("Rex is my dog."), and no "you" or "your" anywhere; "I think" and "my guess" are none.
     """
-    start, end = next(
-        ((s, e) for s, e in sentence_spans(reply) if s <= span[0] < e), (0, len(reply))
-    )
+    start, end = sentence_at(reply, span[0])
     sentence = fold_text(reply[start:end])
     if _YOURS.search(sentence):
         return True

@@ -123,7 +123,8 @@ def with_questions_between(
         only = rng.choice(kinds)
         kinds = [islice(only, 1)] if rng.random() < topic_share else []
     if any(question.fact in instruction.facts for question in load_bank().speaker):
-        kinds.insert(0, _of_speaker(instruction, part, rng, _language_of(dialogue)))
+        language = language_of(" ".join(dialogue.user_turns), ENGLISH)
+        kinds.insert(0, _of_speaker(instruction, part, rng, language))
     num = max(len(kinds), round(dialogue.num_turns / TURNS_PER_QUESTION)) if kinds else 0
     allowed = [turn for turn in turns or range(2, dialogue.num_turns + 1) if turn > 1]
     messages = list(dialogue.messages)
@@ -139,13 +140,6 @@ def with_questions_between(
 
 
 Exchange = tuple[Message, Message]
-
-
-def _language_of(dialogue: Dialogue) -> str:
-    """Return the language of what the user writes, where the bank has questions in it; English else."""
-    users = " ".join(message.content for message in dialogue.messages if message.role == "user")
-    language = language_of(users, ENGLISH)
-    return language if any(q.language == language for q in load_bank().speaker) else ENGLISH
 
 
 def _of_speaker(
@@ -186,7 +180,10 @@ def _questions(
     name_share: float = 0.0,
     language: str = ENGLISH,
 ) -> Iterator[SpeakerQuestion]:
-    """Yield questions about the facts in turn, until one fact has no wording left."""
+    """Yield questions about the facts in turn, until one fact has no wording left.
+
+    Facts of which the bank has none in the language are asked for in English.
+    """
     bank = load_bank() if part is None else load_bank().part(part)
     wordings = {
         fact: [q for q in bank.speaker if q.fact == fact and q.language == language]

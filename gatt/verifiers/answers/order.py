@@ -7,7 +7,7 @@ from typing import Final
 
 from gatt.verifiers.rule import Span
 from gatt.verifiers.text.folding import fold_text
-from gatt.verifiers.text.sentences import sentence_spans
+from gatt.verifiers.text.sentences import sentence_at
 
 VERSION: Final = 2
 _ASKED: Final = re.compile(
@@ -37,5 +37,5 @@ def is_turned_round(asked: str, reply: str, said: Span) -> bool:
     match = _ASKED.search(asked)
     if not match or match.lastgroup is None:
         return False
-    start = next((s for s, e in sentence_spans(reply) if s <= said[0] < e), 0)
+    start, _ = sentence_at(reply, said[0])
     return bool(_LEADS_TO[match.lastgroup].search(fold_text(reply[start : said[0]])))

@@ -68,6 +68,12 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return list(_sentence_spans(text))
 
 
+def sentence_at(text: str, place: int) -> tuple[int, int]:
+    """Return the span of the sentence around a place; of the whole text where it is in none."""
+    spans = ((start, end) for start, end in sentence_spans(text) if start <= place < end)
+    return next(spans, (0, len(text)))
+
+
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text."""
     return [text[start:end] for start, end in sentence_spans(text)]
